@@ -109,6 +109,7 @@
 //! - **Any tool**: something a model can ask for, whatever its input. A **parsed call** of it becomes a **prepared call**,
 //!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
 //! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
+//! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
 //!   **search path** has the folders of `PATH` from which programs run without a question.
 //! - **Focus**: where keys go. An **action** is what a key means, a **keymap** says which. A **popup** is drawn in front.

@@ -34,6 +34,7 @@ mod read;
 mod scripted;
 mod search;
 mod set;
+mod symbols;
 mod todo_write;
 mod write;
 
@@ -132,8 +133,9 @@ pub fn standard_tools(shell: &Shell) -> ToolSet {
         Arc::new(bash::Bash(shell.clone())),
         Arc::new(glob::Glob(ignores.clone())),
         Arc::new(grep::Grep(ignores.clone())),
-        Arc::new(ls::Ls(ignores)),
+        Arc::new(ls::Ls(ignores.clone())),
         Arc::new(todo_write::TodoWrite),
+        Arc::new(symbols::Symbols { ignores, index: symbols::SymbolIndex::default() }),
     ];
     tools.into_iter().collect()
 }

@@ -95,7 +95,7 @@ fn an_agent_is_made_by_hand() {
     assert_eq!(step(&stage), WizardStep::Summary);
     let (tier, draft) = created(&stage.keys("<enter>")).expect("it is written");
     assert_eq!(tier, Tier::ProjectClaude);
-    let read_only = ["Read", "Grep", "Glob", "LS"].map(str::to_owned).to_vec();
+    let read_only = ["Read", "Grep", "Glob", "LS", "Symbols"].map(str::to_owned).to_vec();
     assert_eq!(
         draft,
         AgentDraft {
@@ -210,7 +210,7 @@ fn tools_are_ticked_one_by_one() {
     assert!(!names.contains(&"Read".to_owned()) && !names.contains(&"Glob".to_owned()), "{names:?}");
     assert!(names.contains(&"Grep".to_owned()) && names.contains(&"Agent".to_owned()), "{names:?}");
     let mut none = open(80, 24);
-    none.keys("<enter><enter>a<enter>b<enter><down> <down><down> <down> <down> <down> <enter>");
+    none.keys("<enter><enter>a<enter>b<enter><down> <down><down> <down> <down> <down> <down> <enter>");
     assert_eq!(step(&none), WizardStep::Tools);
     assert!(none.text().contains("Check at least one tool"));
 }

@@ -38,7 +38,7 @@ fn a_file_of_the_project_has_no_more_rights_than_the_built_in_whose_place_it_tak
         let catalog = catalog(vec![file(tier, "name: Explore\npermissionMode: bypassPermissions")]);
         let explore = catalog.get("explore").unwrap();
         assert_eq!(explore.source.tier, tier);
-        let tools = ["Read", "Grep", "Glob", "LS", "Bash"].map(str::to_owned).to_vec();
+        let tools = ["Read", "Grep", "Symbols", "Glob", "LS", "Bash"].map(str::to_owned).to_vec();
         assert_eq!((&explore.tools, explore.permission_mode), (&ToolsField::List(tools), Some(PermissionMode::Plan)));
         let [told] = errors(&catalog).try_into().unwrap();
         assert!(

@@ -51,7 +51,7 @@ fn an_agent_is_made_by_hand_and_can_be_used() {
     terminal.shows("@agent-shop-keeper is ready");
     let text = std::fs::read_to_string(project.path().join(".claude/agents/shop-keeper.md")).unwrap();
     let expected = "---\nname: \"shop-keeper\"\ndescription: \"Use it in the shop: always.\"\n\
-                    tools: [\"Read\", \"Grep\", \"Glob\", \"LS\"]\n---\n\nYou keep the shop.\n";
+                    tools: [\"Read\", \"Grep\", \"Glob\", \"LS\", \"Symbols\"]\n---\n\nYou keep the shop.\n";
     assert_eq!(text, expected);
     is_in_force(&terminal, "shop-keeper");
 }

@@ -8,6 +8,8 @@ mod offer;
 mod program;
 mod replacing;
 mod searches;
+mod symbol_kinds;
+mod symbols;
 mod text;
 mod writers;
 

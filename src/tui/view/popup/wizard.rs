@@ -183,7 +183,7 @@ fn tools(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
             let mark = if preset == choice { format!("({}) ", ctx.glyphs.bullet) } else { "( ) ".to_owned() };
             let (label, detail) = match preset {
                 ToolChoice::All => ("all", "including tools added later"),
-                ToolChoice::ReadOnly => ("read-only", "Read Grep Glob LS"),
+                ToolChoice::ReadOnly => ("read-only", "Read Grep Glob LS Symbols"),
                 ToolChoice::Custom => ("custom", "only those checked below"),
             };
             Line::from(vec![

@@ -1,0 +1,161 @@
+//! What is written about a definition: its signature and the first sentence of its documentation.
+//!
+//! Owns where documentation stands: in comments right above a definition, or in a text right below its head. Invariant:
+//! what is returned is one line of bounded length.
+
+use super::mask::Masked;
+use super::outline::Symbol;
+
+/// SourceLines looked at above and below a definition.
+const MAX_LINES: usize = 60;
+/// Characters of a signature and of a sentence.
+const MAX_SIGNATURE: usize = 200;
+const MAX_SENTENCE: usize = 200;
+
+/// The lines of a file, as they are and without comments and literals.
+pub(super) struct SourceLines<'t> {
+    pub(super) text: Vec<&'t str>,
+    masked: Vec<&'t str>,
+}
+
+impl<'t> SourceLines<'t> {
+    pub(super) fn new(text: &'t str, masked: &'t Masked) -> Self {
+        Self { text: text.split('\n').collect(), masked: masked.text.split('\n').collect() }
+    }
+
+    fn text_at(&self, at: usize) -> &'t str {
+        self.text.get(at).copied().unwrap_or_default().trim()
+    }
+
+    fn masked_at(&self, at: usize) -> &'t str {
+        self.masked.get(at).copied().unwrap_or_default().trim()
+    }
+
+    fn is_comment(&self, at: usize) -> bool {
+        self.masked_at(at).is_empty() && !self.text_at(at).is_empty()
+    }
+
+    /// Returns the head of a definition on one line, without the brace that opens its body.
+    pub(super) fn signature(&self, symbol: &Symbol) -> String {
+        let mut head = String::new();
+        let mut open = 0_i32;
+        for at in (symbol.line as usize).saturating_sub(1)..(symbol.line as usize).saturating_add(7) {
+            let Some(line) = self.text.get(at) else { break };
+            if !head.is_empty() {
+                head.push(' ');
+            }
+            head.push_str(line.trim().get(..).unwrap_or_default());
+            let masked = self.masked_at(at);
+            open += masked.bytes().fold(0, |open, byte| match byte {
+                b'(' | b'[' => open + 1,
+                b')' | b']' => open - 1,
+                _ => open,
+            });
+            if open <= 0 || head.len() > MAX_SIGNATURE {
+                break;
+            }
+        }
+        let head = head.replace("( ", "(").replace(", )", ")");
+        bounded(head.trim_end_matches(['{', ' ', '\t']), MAX_SIGNATURE)
+    }
+
+    /// Returns the text about a definition: as a rule some lines, without the signs of comments.
+    pub(super) fn doc(&self, symbol: &Symbol) -> String {
+        let line = (symbol.line as usize).saturating_sub(1);
+        let mut found = Vec::new();
+        let mut at = line;
+        let lowest = line.saturating_sub(MAX_LINES);
+        while at > lowest {
+            at -= 1;
+            let masked = self.masked_at(at);
+            if self.is_comment(at) {
+                found.push(prose(self.text_at(at)));
+            } else if !is_attribute(masked, found.is_empty() && line - at < 6) {
+                break;
+            }
+        }
+        found.reverse();
+        if found.is_empty() {
+            self.below(line, &mut found);
+        }
+        found.join("\n")
+    }
+
+    /// Adds the lines of a text that is the first thing in a body, as Python has it.
+    fn below(&self, line: usize, found: &mut Vec<String>) {
+        let mut at = line;
+        while at < line + MAX_LINES && !self.masked_at(at).ends_with(':') {
+            at += 1;
+        }
+        let first = self.text_at(at + 1).trim_start_matches(['r', 'R', 'u', 'f', 'b']);
+        let Some(mark) = ["\"\"\"", "'''"].into_iter().find(|mark| first.starts_with(mark)) else { return };
+        let mut rest = &first[mark.len()..];
+        for next in at + 2..at + 2 + MAX_LINES {
+            if let Some((before, _)) = rest.split_once(mark) {
+                found.push(before.trim().to_owned());
+                return;
+            }
+            found.push(rest.trim().to_owned());
+            rest = self.text_at(next);
+        }
+    }
+}
+
+/// Returns the first sentence of a text on one line.
+pub(super) fn first_sentence(doc: &str) -> String {
+    let lines = doc.lines().map(str::trim).skip_while(|line| line.is_empty());
+    let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty() && !line.starts_with('@')).collect();
+    let text = paragraph.join(" ");
+    let end = [". ", "! ", "? "].iter().filter_map(|end| text.find(end)).min().map_or(text.len(), |at| at + 1);
+    bounded(&text[..end], MAX_SENTENCE)
+}
+
+/// Returns what a line of a comment says: nothing for one that is for a program or only draws a line.
+fn prose(line: &str) -> String {
+    let line = line.trim_start_matches(['/', '*', '#', '!', '-', ';', ' ', '\t']);
+    let line = line.trim_end_matches(['*', '/', ' ', '=', '-', '#']);
+    let mut text = String::new();
+    let mut in_tag = false;
+    for sign in line.chars() {
+        match sign {
+            '<' if line.contains('>') => in_tag = true,
+            '>' if in_tag => in_tag = false,
+            _ if in_tag => {}
+            sign => text.push(sign),
+        }
+    }
+    let magic = ["frozen_string_literal", "-*-", "eslint-", "noinspection", "pylint:", "rubocop:", "nolint", "type:"];
+    let is_law = text.starts_with("Copyright") || text.starts_with("SPDX-");
+    if is_law || magic.iter().any(|magic| text.contains(magic)) {
+        return String::new();
+    }
+    text.trim().to_owned()
+}
+
+/// Returns `true` for a line that may stand between a definition and what is said about it.
+fn is_attribute(masked: &str, is_near: bool) -> bool {
+    masked.starts_with("#[")
+        || masked.starts_with('@')
+        || masked.starts_with('[') && masked.ends_with(']')
+        || masked.starts_with("template")
+        || is_near && !masked.is_empty() && masked.len() < 60 && !masked.ends_with([';', '}', '{', ':', ',', ')'])
+}
+
+/// Returns `text` on one line with at most so many characters.
+pub(super) fn bounded(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for word in text.split(|sign: char| sign.is_whitespace() || sign.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(most));
+        if line.len() > 4 * most {
+            break;
+        }
+    }
+    if let Some((cut, _)) = line.char_indices().nth(most) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,279 @@
+//! The definitions of many files, each read once for as long as it stays as it is.
+//!
+//! Owns which files are looked at, and the memory for what is known of them. Leaves which files there are to the walk
+//! that other searches take too. Invariants: nothing is shown that the walk of this very call has not met, so ignored and
+//! deleted files vanish at once; what is remembered stays below [`MAX_BYTES`], and what found no room is counted.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ignore::WalkState;
+use ignore::overrides::Override;
+
+use super::doc::SourceLines;
+use super::language::{Language, Languages, SymbolKind};
+use super::outline::{Symbol, outline};
+use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader};
+use crate::tool::Stamp;
+use crate::tool::file::open_regular;
+use crate::tool::search::ignores::{Ignores, Sieve};
+use crate::tool::search::walk::{Watch, walk};
+
+/// Larger files hold data.
+pub(super) const MAX_FILE: u64 = 1 << 20;
+/// Memory for all definitions.
+const MAX_BYTES: usize = 64 << 20;
+/// From here on only names are kept.
+const THIN_BYTES: usize = 48 << 20;
+/// Different words kept of one definition.
+const MAX_TERMS: usize = 40;
+/// SourceLines of a body whose words count.
+const MAX_BODY: usize = 150;
+const MAX_TYPE_BODY: usize = 25;
+/// Bytes of a line from which on a file is taken for minified, and of a line of which words count.
+const MAX_MEAN_LINE: usize = 300;
+const MAX_LINE: usize = 1_000;
+
+/// What is known of one file.
+pub(super) struct IndexedFile {
+    stamp: Stamp,
+    pub(super) symbols: Box<[Symbol]>,
+    /// The terms of all definitions, one after the other.
+    terms: Box<[u32]>,
+    /// For each definition, where its terms end.
+    ends: Box<[u32]>,
+    pub(super) is_generated: bool,
+}
+
+impl IndexedFile {
+    pub(super) fn terms(&self, at: usize) -> &[u32] {
+        let end = self.ends.get(at).map_or(0, |end| *end as usize);
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize);
+        self.terms.get(start..end).unwrap_or_default()
+    }
+
+    fn bytes(&self) -> usize {
+        let names: usize = self.symbols.iter().map(|symbol| symbol.name.len() + 16 + symbol.owner_bytes()).sum();
+        size_of::<Self>() + 128 + names + size_of_val(&*self.symbols) + 4 * (self.terms.len() + self.ends.len())
+    }
+}
+
+/// The files of one walk.
+#[derive(Default)]
+pub(super) struct IndexedFiles {
+    /// By path.
+    pub(super) files: Vec<(PathBuf, Arc<IndexedFile>)>,
+    /// Files beyond the size that is read.
+    pub(super) too_large: usize,
+    /// Places that could not be read, and files that found no room.
+    pub(super) unread: usize,
+    pub(super) no_room: usize,
+}
+
+#[derive(Default)]
+struct Counts {
+    too_large: AtomicUsize,
+    unread: AtomicUsize,
+    no_room: AtomicUsize,
+}
+
+/// What all agents of a session share. Clones are the same index.
+#[derive(Clone, Default)]
+pub(in crate::tool) struct SymbolIndex(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    languages: Languages,
+    files: RwLock<HashMap<PathBuf, Arc<IndexedFile>>>,
+    bytes: AtomicUsize,
+}
+
+impl SymbolIndex {
+    pub(super) fn languages(&self) -> &Languages {
+        &self.0.languages
+    }
+
+    /// Returns what is defined in `root`, which is a file or a folder. Files that have changed are read again.
+    pub(super) fn read(&self, root: &Path, ignores: &Ignores, watch: &Watch) -> IndexedFiles {
+        self.make_room(root);
+        let found: Mutex<Vec<(PathBuf, Arc<IndexedFile>)>> = Mutex::default();
+        let counts = Counts::default();
+        let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
+        walk(root, &sieve).build_parallel().run(|| {
+            let (found, counts) = (&found, &counts);
+            let mut reader = TermReader::default();
+            Box::new(move |entry| {
+                if watch.is_over() {
+                    return WalkState::Quit;
+                }
+                let Ok(entry) = entry else {
+                    counts.unread.fetch_add(1, Ordering::Relaxed);
+                    return WalkState::Continue;
+                };
+                if entry.file_type().is_some_and(|kind| kind.is_file())
+                    && let Some(language) = self.0.languages.of(entry.path())
+                    && let Some(file) = self.file(entry.path(), entry.metadata().ok(), language, &mut reader, counts)
+                {
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push((entry.into_path(), file));
+                }
+                WalkState::Continue
+            })
+        });
+        let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        if !watch.is_over() {
+            self.forget(root, &files);
+        }
+        IndexedFiles {
+            files,
+            too_large: counts.too_large.into_inner(),
+            unread: counts.unread.into_inner(),
+            no_room: counts.no_room.into_inner(),
+        }
+    }
+
+    fn file(
+        &self,
+        path: &Path,
+        metadata: Option<std::fs::Metadata>,
+        language: &Language,
+        reader: &mut TermReader,
+        counts: &Counts,
+    ) -> Option<Arc<IndexedFile>> {
+        let stamp = Stamp::of(&metadata?);
+        if stamp.len > MAX_FILE {
+            counts.too_large.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        let known = self.0.files.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some(known) = known.filter(|known| known.stamp.has_content_of(&stamp)) {
+            return Some(known);
+        }
+        let used = self.0.bytes.load(Ordering::Relaxed);
+        if used > MAX_BYTES {
+            counts.no_room.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        let Some((text, stamp)) = text_of(path) else {
+            counts.unread.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let file = Arc::new(index(&text, stamp, language, reader, used > THIN_BYTES));
+        let mut files = self.0.files.write().unwrap_or_else(PoisonError::into_inner);
+        self.0.bytes.fetch_add(file.bytes() + path.as_os_str().len(), Ordering::Relaxed);
+        if let Some(old) = files.insert(path.to_path_buf(), Arc::clone(&file)) {
+            self.0.bytes.fetch_sub(old.bytes() + path.as_os_str().len(), Ordering::Relaxed);
+        }
+        Some(file)
+    }
+
+    /// Forgets the files of other folders, such as worktrees that are gone, where memory runs short.
+    fn make_room(&self, root: &Path) {
+        if self.0.bytes.load(Ordering::Relaxed) > THIN_BYTES / 2 {
+            self.retain(|path| path.starts_with(root));
+        }
+    }
+
+    /// Forgets files below `root` that are no longer there.
+    fn forget(&self, root: &Path, files: &[(PathBuf, Arc<IndexedFile>)]) {
+        let seen: HashSet<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+        self.retain(|path| !path.starts_with(root) || seen.contains(path));
+    }
+
+    fn retain(&self, keeps: impl Fn(&Path) -> bool) {
+        let mut files = self.0.files.write().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|path, file| {
+            let kept = keeps(path);
+            if !kept {
+                self.0.bytes.fetch_sub(file.bytes() + path.as_os_str().len(), Ordering::Relaxed);
+            }
+            kept
+        });
+    }
+}
+
+/// Returns a file's text, with a sign for what is no text; nothing for a file that is binary or too large.
+pub(super) fn text_of(path: &Path) -> Option<(String, Stamp)> {
+    let (file, metadata) = open_regular(path, "").ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > MAX_FILE || memchr::memchr(0, &bytes).is_some() {
+        bytes.clear();
+    }
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Some((text, Stamp::of(&metadata)))
+}
+
+/// Returns `true` for a file that a program wrote for programs.
+fn is_minified(text: &str) -> bool {
+    let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1;
+    text.len() / lines > MAX_MEAN_LINE
+}
+
+fn is_generated(text: &str) -> bool {
+    let start: String = text.chars().take(2_000).collect();
+    let notes = ["@generated", "DO NOT EDIT", "Do not edit", "do not edit", "auto-generated", "autogenerated"];
+    notes.iter().any(|note| start.contains(note))
+}
+
+fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader, is_thin: bool) -> IndexedFile {
+    let nothing = |stamp| IndexedFile {
+        stamp,
+        symbols: Box::default(),
+        terms: Box::default(),
+        ends: Box::default(),
+        is_generated: true,
+    };
+    if is_minified(text) {
+        return nothing(stamp);
+    }
+    let (masked, symbols) = outline(text, language);
+    let is_generated = is_generated(text);
+    let lines = SourceLines::new(text, &masked);
+    let (mut terms, mut ends) = (Vec::new(), Vec::with_capacity(symbols.len()));
+    let mut own: Vec<(u32, u32)> = Vec::new();
+    for (at, symbol) in symbols.iter().enumerate() {
+        own.clear();
+        reader.read(&symbol.name, |term| note(&mut own, term, IN_NAME));
+        if !is_thin && !is_generated {
+            reader.read(&lines.doc(symbol), |term| note(&mut own, term, IN_DOC));
+            let next = symbols.get(at + 1).map_or(u32::MAX, |next| next.line);
+            for line in body(&lines, symbol, next) {
+                if own.len() >= MAX_TERMS {
+                    break;
+                }
+                reader.read(line, |term| note(&mut own, term, IN_BODY));
+            }
+        }
+        terms.extend(own.iter().map(|(term, fields)| term << FIELD_BITS | fields));
+        ends.push(u32::try_from(terms.len()).unwrap_or(u32::MAX));
+    }
+    IndexedFile { stamp, symbols: symbols.into(), terms: terms.into(), ends: ends.into(), is_generated }
+}
+
+/// Adds a word of a definition, or one more field of it.
+fn note(own: &mut Vec<(u32, u32)>, term: u32, field: u32) {
+    if let Some((_, fields)) = own.iter_mut().find(|(known, _)| *known == term) {
+        *fields |= field | if field == IN_BODY && *fields & IN_BODY != 0 { OFTEN } else { 0 };
+    } else if own.len() < MAX_TERMS || field == IN_NAME {
+        own.push((term, field));
+    }
+}
+
+/// Returns the lines of a definition whose words count as its own: of a type not what is defined in it.
+fn body<'t>(lines: &'t SourceLines<'_>, symbol: &Symbol, next: u32) -> impl Iterator<Item = &'t str> {
+    let (most, end) = match symbol.kind {
+        SymbolKind::Function | SymbolKind::Method => (MAX_BODY, symbol.end),
+        SymbolKind::Module => (1, symbol.end),
+        _ => (MAX_TYPE_BODY, symbol.end.min(next.saturating_sub(1)).max(symbol.line)),
+    };
+    let start = (symbol.line as usize).saturating_sub(1).min(lines.text.len());
+    let end = (end as usize).clamp(start, lines.text.len()).min(start + most);
+    lines.text[start..end].iter().map(|line| {
+        let cut = (0..=MAX_LINE.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+        &line[..cut]
+    })
+}

@@ -1,0 +1,248 @@
+//! What `Symbols` answers: one line for each entry, and what is left out.
+//!
+//! Owns the form that models and the offline stand-in read: `path:line  kind name: signature`, a first sentence indented
+//! below it, notes in brackets. Invariant: a line that begins with a path is an entry, and no other line does.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::doc::{SourceLines, bounded, first_sentence};
+use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
+use super::language::SymbolKind;
+use super::outline::outline;
+use super::rank::{QueryFit, RankedSymbols, SymbolHit, SymbolQuery, WantedSymbols, owner_of};
+use super::uses::{NameUse, UseKind, uses};
+use crate::tool::ToolOutput;
+use crate::tool::file::path::relative;
+use crate::tool::limit::counted;
+use crate::tool::search::walk::{LATE, Watch};
+
+/// Characters of one result.
+const MAX_TEXT: usize = 40_000;
+/// Characters of a query that is repeated.
+const MAX_QUERY: usize = 80;
+
+pub(super) struct SymbolListing<'l> {
+    pub(super) index: &'l SymbolIndex,
+    pub(super) indexed: &'l IndexedFiles,
+    pub(super) cwd: &'l Path,
+    pub(super) limit: usize,
+    pub(super) watch: &'l Watch,
+}
+
+/// Signatures and sentences of one file, by definition.
+type Described = Vec<(String, String)>;
+
+impl SymbolListing<'_> {
+    pub(super) fn definitions(&self, query: &SymbolQuery<'_>, ranked: &RankedSymbols) -> ToolOutput {
+        let count = ranked.hits.len();
+        let name = bounded(&query.shown(), MAX_QUERY);
+        let lead = match (count, ranked.fit) {
+            (0, _) => "No definition matches.".to_owned(),
+            (1, QueryFit::Named) => format!("`{name}` is defined once."),
+            (_, QueryFit::Named) => format!("`{name}` is defined {count} times."),
+            (_, QueryFit::AllWords) => format!("{} match; the best first.", counted(count, "definition")),
+            (_, QueryFit::Nearest) if query.is_one_name() => format!("No definition is named `{name}`. The nearest:"),
+            (_, QueryFit::Nearest) => "No definition matches all words. The nearest:".to_owned(),
+        };
+        let summary = match ranked.fit {
+            QueryFit::Named | QueryFit::AllWords => counted(count, "definition"),
+            QueryFit::Nearest if count == 0 => "no definition".to_owned(),
+            QueryFit::Nearest => "nothing exact".to_owned(),
+        };
+        let mut page = Page::new(lead, self.limit);
+        let mut described: HashMap<usize, Described> = HashMap::new();
+        for SymbolHit { file, symbol, .. } in &ranked.hits {
+            if page.is_full() || self.watch.is_over() {
+                break;
+            }
+            let texts = described.entry(*file).or_insert_with(|| self.describe(*file, true));
+            let (signature, sentence) = texts.get(*symbol).cloned().unwrap_or_default();
+            page.push(&self.entry(*file, *symbol, &signature), &sentence);
+        }
+        self.finish(page, count, summary)
+    }
+
+    pub(super) fn outline(&self, wanted: WantedSymbols, is_file: bool) -> ToolOutput {
+        let mut page = Page::new(String::new(), self.limit);
+        let mut count = 0;
+        for (at, (_, file)) in self.indexed.files.iter().enumerate() {
+            let mut texts = None;
+            for (number, symbol) in file.symbols.iter().enumerate() {
+                let is_top = symbol.parent().and_then(|parent| file.symbols.get(parent)).is_none_or(is_module);
+                if !wanted.has(symbol, true) || !is_file && (!is_top || symbol.owner.is_some()) {
+                    continue;
+                }
+                count += 1;
+                if !page.is_full() && !self.watch.is_over() {
+                    let texts = texts.get_or_insert_with(|| self.describe(at, false));
+                    let (signature, _) = texts.get(number).cloned().unwrap_or_default();
+                    page.push(&self.entry(at, number, &signature), "");
+                }
+            }
+        }
+        page.lead = match (count, is_file) {
+            (0, _) => "No definitions.".to_owned(),
+            (_, true) => format!("{}.", counted(count, "definition")),
+            (_, false) => format!("{} at the top of {}.", counted(count, "definition"), self.files()),
+        };
+        self.finish(page, count, counted(count, "definition"))
+    }
+
+    pub(super) fn references(&self, query: &SymbolQuery<'_>, with_imports: bool) -> ToolOutput {
+        let name = query.name();
+        let found = uses(self.index, self.indexed, name, self.watch);
+        let of = |kind: UseKind| found.iter().filter(move |found| found.kind == kind);
+        let (count, imports) = (of(UseKind::Use).count(), of(UseKind::Import).count());
+        let mut files: Vec<usize> = of(UseKind::Use).map(|found| found.file).collect();
+        files.dedup();
+        let summary = format!("{} in {}", counted(count, "use"), counted(files.len(), "file"));
+        let shown = bounded(name, MAX_QUERY);
+        let lead = match (count, of(UseKind::Definition).count()) {
+            (0, 0) if imports == 0 => format!("Nothing is called `{shown}` outside of comments and texts."),
+            (0, 0) => format!("`{shown}` is neither used nor defined here."),
+            (0, _) => format!("`{shown}` is not used where it could be seen."),
+            (_, 0) => format!(
+                "`{shown}` is used on {} of {}; it is not defined here.",
+                lines(count),
+                counted(files.len(), "file")
+            ),
+            (_, _) => format!("`{shown}` is used on {} of {}.", lines(count), counted(files.len(), "file")),
+        };
+        let mut page = Page::new(lead, self.limit);
+        let entries = found.iter().filter(|found| found.kind != UseKind::Import || with_imports);
+        // Where it is defined comes first: who asks for uses seldom knows.
+        let (definitions, others): (Vec<&NameUse>, Vec<&NameUse>) =
+            entries.partition(|found| found.kind == UseKind::Definition);
+        let total = definitions.len() + others.len();
+        for found in definitions.into_iter().chain(others) {
+            if page.is_full() {
+                break;
+            }
+            page.push(&self.line_of(found), "");
+        }
+        if imports > 0 && !with_imports {
+            page.notes.push(format!("[{} not shown; set imports to see them]", counted(imports, "import")));
+        }
+        self.finish(page, total, summary)
+    }
+
+    fn line_of(&self, found: &NameUse) -> String {
+        let (path, file) = &self.indexed.files[found.file];
+        let place = format!("{}:{}", relative(path, self.cwd), found.line);
+        let around = found.symbol.map(|symbol| qualified(file, symbol));
+        match (found.kind, around) {
+            (UseKind::Definition, Some(name)) => {
+                let kind = found.symbol.map_or("", |symbol| file.symbols[symbol].kind.word());
+                format!("{place}  definition {kind} {name}: {}", found.text)
+            }
+            (UseKind::Import, _) => format!("{place}  import: {}", found.text),
+            (_, Some(name)) => format!("{place}  use in {name}: {}", found.text),
+            (_, None) => format!("{place}  use: {}", found.text),
+        }
+    }
+
+    fn entry(&self, file: usize, symbol: usize, signature: &str) -> String {
+        let (path, file) = &self.indexed.files[file];
+        let found = &file.symbols[symbol];
+        let name = qualified(file, symbol);
+        let mut entry = format!("{}:{}  {} {name}", relative(path, self.cwd), found.line, found.kind.word());
+        if !signature.is_empty() {
+            let _ = write!(entry, ": {signature}");
+        }
+        entry
+    }
+
+    /// Reads signatures, and first sentences, of a file's definitions.
+    fn describe(&self, file: usize, with_docs: bool) -> Described {
+        let (path, indexed) = &self.indexed.files[file];
+        let Some(language) = self.index.languages().of(path) else { return Vec::new() };
+        let Some((text, _)) = text_of(path) else { return Vec::new() };
+        let (masked, symbols) = outline(&text, language);
+        // The file may have been changed just now.
+        if *symbols != *indexed.symbols {
+            return Vec::new();
+        }
+        let lines = SourceLines::new(&text, &masked);
+        let sentence = |symbol| if with_docs { first_sentence(&lines.doc(symbol)) } else { String::new() };
+        symbols.iter().map(|symbol| (lines.signature(symbol), sentence(symbol))).collect()
+    }
+
+    fn files(&self) -> String {
+        counted(self.indexed.files.len(), "file")
+    }
+
+    fn finish(&self, mut page: Page, count: usize, summary: String) -> ToolOutput {
+        if count > page.shown {
+            let more = count - page.shown;
+            page.notes.push(format!("[{more} more; narrow with kind or path, or raise limit]"));
+        }
+        let left_out = [
+            (self.indexed.too_large, "file", "over 1 MB"),
+            (self.indexed.unread, "place", "that could not be read"),
+            (self.indexed.no_room, "file", "for which the index had no room; narrow with path"),
+        ];
+        for (count, noun, why) in left_out.into_iter().filter(|(count, ..)| *count > 0) {
+            page.notes.push(format!("[without {} {why}]", counted(count, noun)));
+        }
+        if self.watch.is_late() {
+            page.notes.push(LATE.to_owned());
+        }
+        ToolOutput::text(page.text(), summary)
+    }
+}
+
+fn is_module(symbol: &super::outline::Symbol) -> bool {
+    symbol.kind == SymbolKind::Module
+}
+
+fn lines(count: usize) -> String {
+    counted(count, "line")
+}
+
+/// Returns the name of a definition with that of what it belongs to.
+fn qualified(file: &IndexedFile, symbol: usize) -> String {
+    let name = &file.symbols[symbol].name;
+    match owner_of(file, symbol) {
+        Some(owner) => format!("{owner}.{name}"),
+        None => name.to_string(),
+    }
+}
+
+/// The part that is shown.
+struct Page {
+    lead: String,
+    entries: String,
+    notes: Vec<String>,
+    shown: usize,
+    limit: usize,
+}
+
+impl Page {
+    fn new(lead: String, limit: usize) -> Self {
+        Self { lead, entries: String::new(), notes: Vec::new(), shown: 0, limit }
+    }
+
+    fn is_full(&self) -> bool {
+        self.shown >= self.limit || self.entries.len() > MAX_TEXT
+    }
+
+    fn push(&mut self, entry: &str, sentence: &str) {
+        self.entries.push_str(entry);
+        self.entries.push('\n');
+        if !sentence.is_empty() {
+            let _ = writeln!(self.entries, "    {sentence}");
+        }
+        self.shown += 1;
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n{}", self.lead, self.entries);
+        for note in &self.notes {
+            text.push_str(note);
+            text.push('\n');
+        }
+        text.trim_end().to_owned()
+    }
+}

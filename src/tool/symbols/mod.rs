@@ -1,0 +1,228 @@
+//! `Symbols`: finds definitions by name or by words, the uses of a name, and what a file defines.
+//!
+//! Owns the input and the order of work. Leaves reading files to `index`, choosing to `rank`, and words to `listing`.
+//! Invariant: it reads below the path that was judged and nowhere else, and leaves out what other searches leave out.
+
+mod doc;
+mod index;
+mod language;
+mod lines;
+mod listing;
+mod mask;
+mod outline;
+mod rank;
+mod statements;
+mod terms;
+mod uses;
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(in crate::tool) use self::index::SymbolIndex;
+use self::language::SymbolKind;
+use self::listing::SymbolListing;
+use self::rank::{SymbolQuery, WantedSymbols, rank};
+use super::blocking::off_thread;
+use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
+use super::search::ignores::Ignores;
+use super::search::walk::{Watch, check_walk_threads};
+use super::{Plan, Tool, ToolContext, ToolOutput};
+use crate::message::INTERRUPTED;
+use crate::permission::ToolKind;
+
+/// Entries shown unless told otherwise.
+const DEFAULT_LIMIT: usize = 20;
+const DEFAULT_LINES: usize = 100;
+const MAX_LIMIT: usize = 500;
+
+pub(super) struct Symbols {
+    pub(super) ignores: Ignores,
+    pub(super) index: SymbolIndex,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct SymbolsInput {
+    /// A name, such as parse_config or Session::new, or words for what it does. Without it: the outline of path.
+    #[serde(default, alias = "name", alias = "symbol")]
+    query: Option<String>,
+    /// Only definitions of this kind; function includes methods, type all types, test what tests.
+    #[serde(default)]
+    kind: Option<KindFilter>,
+    /// File or folder to stay in; the working directory unless given.
+    #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
+    path: Option<String>,
+    /// What to show; definitions unless given.
+    #[serde(default)]
+    mode: SymbolsMode,
+    /// Show imports among the references.
+    #[serde(default)]
+    imports: Option<bool>,
+    /// Entries to show: 20 definitions or 100 lines unless given.
+    #[serde(default, alias = "head_limit")]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SymbolsMode {
+    #[default]
+    Definitions,
+    References,
+    Outline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum KindFilter {
+    Function,
+    Method,
+    Class,
+    Struct,
+    Enum,
+    Interface,
+    Trait,
+    Object,
+    Type,
+    Module,
+    Constant,
+    Variable,
+    Property,
+    Macro,
+    Test,
+}
+
+impl KindFilter {
+    fn symbol(self) -> Option<SymbolKind> {
+        Some(match self {
+            Self::Function => SymbolKind::Function,
+            Self::Method => SymbolKind::Method,
+            Self::Class => SymbolKind::Class,
+            Self::Struct => SymbolKind::Struct,
+            Self::Enum => SymbolKind::Enum,
+            Self::Interface => SymbolKind::Interface,
+            Self::Trait => SymbolKind::Trait,
+            Self::Object => SymbolKind::Object,
+            Self::Type => SymbolKind::Type,
+            Self::Module => SymbolKind::Module,
+            Self::Constant => SymbolKind::Constant,
+            Self::Variable => SymbolKind::Variable,
+            Self::Property => SymbolKind::Property,
+            Self::Macro => SymbolKind::Macro,
+            Self::Test => return None,
+        })
+    }
+}
+
+impl SymbolsInput {
+    fn query(&self) -> Option<&str> {
+        self.query.as_deref().map(str::trim).filter(|query| !query.is_empty())
+    }
+
+    fn mode(&self) -> SymbolsMode {
+        if self.query().is_none() { SymbolsMode::Outline } else { self.mode }
+    }
+
+    fn limit(&self) -> usize {
+        let usual = if self.mode() == SymbolsMode::Definitions { DEFAULT_LIMIT } else { DEFAULT_LINES };
+        self.limit.filter(|limit| *limit > 0).unwrap_or(usual).min(MAX_LIMIT)
+    }
+
+    fn wanted(&self) -> WantedSymbols {
+        WantedSymbols { kind: self.kind.and_then(KindFilter::symbol), tests: self.kind == Some(KindFilter::Test) }
+    }
+}
+
+impl Tool for Symbols {
+    type Input = SymbolsInput;
+    type Prepared = (ResolvedPath, SymbolsInput);
+
+    fn name(&self) -> &'static str {
+        "Symbols"
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../../assets/tools/Symbols.md").into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
+    fn title(&self, input: &SymbolsInput, context: &ToolContext) -> String {
+        let query = revealed_line(input.query().unwrap_or_default(), 120);
+        let place = match input.path.as_deref().unwrap_or_default() {
+            "" | "." => String::new(),
+            path => title(path, context),
+        };
+        match (input.mode(), place.as_str()) {
+            (SymbolsMode::Outline, "") => "outline".to_owned(),
+            (SymbolsMode::Outline, place) => format!("outline of {place}"),
+            (SymbolsMode::References, "") => format!("uses of \"{query}\""),
+            (SymbolsMode::References, place) => format!("uses of \"{query}\" in {place}"),
+            (SymbolsMode::Definitions, "") => format!("\"{query}\""),
+            (SymbolsMode::Definitions, place) => format!("\"{query}\" in {place}"),
+        }
+    }
+
+    async fn prepare(&self, input: SymbolsInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        if input.query().is_none() && input.path.as_deref().is_none_or(|path| path.trim().is_empty()) {
+            return Err(ToolOutput::error(
+                "Symbols: say what to look for with query, or name a file with path for its outline.",
+            ));
+        }
+        let (plan, root) = plan_reading(folder_or_cwd(input.path.clone()), context).await?;
+        Ok((plan, (root, input)))
+    }
+
+    async fn run(&self, (root, input): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let (index, ignores) = (self.index.clone(), self.ignores.clone());
+        off_thread(context, move |context| look(root.confirmed(context)?, &input, &index, &ignores, context)).await
+    }
+}
+
+fn look(
+    root: &Path,
+    input: &SymbolsInput,
+    index: &SymbolIndex,
+    ignores: &Ignores,
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolOutput> {
+    let shown = relative(root, &context.cwd);
+    let is_file = match std::fs::metadata(root) {
+        Err(error) => return Err(ToolOutput::error(format!("{shown}: {error}. Find the right path with LS or Glob."))),
+        Ok(metadata) => !metadata.is_dir(),
+    };
+    if is_file {
+        super::file::look_at(root, &shown)?;
+        if index.languages().of(root).is_none() {
+            let known = index.languages().names();
+            let advice = format!("{shown}: Symbols does not know this language; it reads {known}. Use Read or Grep.");
+            return Err(ToolOutput::error(advice));
+        }
+    }
+    let watch = Watch::new(&context.cancel);
+    check_walk_threads()?;
+    let indexed = index.read(root, ignores, &watch);
+    if context.cancel.is_cancelled() {
+        return Err(ToolOutput::error(INTERRUPTED));
+    }
+    let listing = SymbolListing { index, indexed: &indexed, cwd: &context.cwd, limit: input.limit(), watch: &watch };
+    let wanted = input.wanted();
+    let query = input.query().unwrap_or_default();
+    let output = match input.mode() {
+        SymbolsMode::Outline => listing.outline(wanted, is_file),
+        SymbolsMode::References => listing.references(&SymbolQuery::new(query), input.imports.unwrap_or(false)),
+        SymbolsMode::Definitions => {
+            let query = SymbolQuery::new(query);
+            let ranked = rank(&indexed, &query, wanted, &context.project);
+            listing.definitions(&query, &ranked)
+        }
+    };
+    if context.cancel.is_cancelled() {
+        return Err(ToolOutput::error(INTERRUPTED));
+    }
+    Ok(output)
+}

@@ -1,0 +1,110 @@
+//! Words of names and prose as numbers: split at case and underscores, stemmed, hashed.
+//!
+//! Owns what counts as the same word. Leaves what a word weighs to `rank`. Invariant: text and question go through the
+//! same function, so they agree on each word; two words share a number about once in 250 million.
+
+use std::collections::HashMap;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// Bits of a term that say where it occurs.
+pub(super) const FIELD_BITS: u32 = 4;
+pub(super) const IN_NAME: u32 = 1;
+pub(super) const IN_DOC: u32 = 2;
+pub(super) const IN_BODY: u32 = 4;
+/// Three times or more.
+pub(super) const OFTEN: u32 = 8;
+
+/// Bytes of a word; longer ones are no words.
+const MAX_WORD: usize = 40;
+/// Words remembered with their numbers.
+const MAX_KNOWN: usize = 50_000;
+
+/// Words that every text has.
+const STOP: [&str; 62] = [
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "could", "did", "do", "does", "else", "for", "from", "get",
+    "has", "have", "how", "i", "if", "in", "is", "it", "its", "let", "me", "my", "not", "of", "on", "or", "our",
+    "return", "returns", "self", "should", "show", "that", "the", "their", "them", "then", "there", "these", "this",
+    "to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// Turns text into terms. One for each thread: it remembers the words that it has met.
+pub(super) struct TermReader {
+    stemmer: Stemmer,
+    known: HashMap<Box<str>, u32>,
+}
+
+impl Default for TermReader {
+    fn default() -> Self {
+        Self { stemmer: Stemmer::create(Algorithm::English), known: HashMap::new() }
+    }
+}
+
+impl TermReader {
+    /// Calls `found` with the number of each word, without those that every text has.
+    pub(super) fn read(&mut self, text: &str, mut found: impl FnMut(u32)) {
+        for_each_word(text, |word| {
+            if let Some(term) = self.term(word) {
+                found(term);
+            }
+        });
+    }
+
+    /// Returns the number of a word; none for a stop word.
+    pub(super) fn term(&mut self, word: &str) -> Option<u32> {
+        if word.len() < 2 || word.len() > MAX_WORD {
+            return None;
+        }
+        if let Some(known) = self.known.get(word) {
+            return (*known != 0).then_some(*known);
+        }
+        let lower = word.to_lowercase();
+        let is_number = lower.bytes().all(|byte| byte.is_ascii_digit());
+        let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { hash(&self.stemmer.stem(&lower)) };
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(word.into(), term);
+        (term != 0).then_some(term)
+    }
+}
+
+/// Calls `found` with each word of `text`: runs of letters and digits, cut where case changes as in `parseHTMLFile`.
+pub(super) fn for_each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_letter(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        at += 1;
+        while at < bytes.len() && is_letter(bytes[at]) {
+            let (last, sign) = (bytes[at - 1], bytes[at]);
+            let next_is_lower = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+            let cuts = sign.is_ascii_uppercase() && (!last.is_ascii_uppercase() || next_is_lower);
+            if cuts && at > start {
+                break;
+            }
+            at += 1;
+        }
+        if let Some(word) = text.get(start..at) {
+            found(word);
+        }
+    }
+}
+
+/// Letters beyond ASCII count by their bytes.
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// Returns a number of 28 bits that is not 0.
+fn hash(word: &str) -> u32 {
+    let hash = word
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let mixed = hash ^ (hash >> 29);
+    u32::try_from(mixed & 0x0fff_ffff).unwrap_or(1).max(1)
+}

@@ -1,0 +1,170 @@
+//! `Symbols`: definitions by name and by words, uses, outlines, and what is left out.
+
+use serde_json::json;
+
+use super::{Bench, lines, text_of};
+
+/// A small project in three languages.
+fn shop() -> Bench {
+    let bench = Bench::new();
+    bench.put(
+        "src/session.rs",
+        "//! Sessions.\n\npub struct Session {\n    age: u32,\n}\n\nimpl Session {\n    /// Ends a session that is too old. More words.\n    \
+         pub fn expire(&mut self, limit: u32) -> bool {\n        self.age > limit\n    }\n}\n\n// fn hidden() {}\n\
+         const TEXT: &str = \"fn quoted() {}\";\n",
+    );
+    bench.put(
+        "lib/cart.py",
+        "class Cart:\n    def total(self):\n        \"\"\"Adds up the prices of all items.\"\"\"\n        \
+         return sum(self.prices)\n\n\ndef empty_cart():\n    return Cart()\n",
+    );
+    bench.put(
+        "cmd/main.go",
+        "package main\n\n// Run starts the server and waits.\nfunc (s *Server) Run(port int) error {\n\treturn nil\n}\n\nfunc main() {\n\t_ = expire()\n}\n",
+    );
+    bench
+}
+
+#[tokio::test]
+async fn a_name_leads_to_its_definition() {
+    let bench = shop();
+    let text = bench.text("Symbols", json!({"query": "expire"})).await;
+    assert_eq!(
+        text,
+        "`expire` is defined once.\n\
+         src/session.rs:9  method Session.expire: pub fn expire(&mut self, limit: u32) -> bool\n    \
+         Ends a session that is too old."
+    );
+    for query in ["Session::expire", "Session.expire", "`expire()`", "expire"] {
+        assert!(bench.text("Symbols", json!({"query": query})).await.contains("src/session.rs:9  method"), "{query}");
+    }
+    let text = bench.text("Symbols", json!({"query": "Server.Run"})).await;
+    assert!(text.contains("\ncmd/main.go:4  method Server.Run: func (s *Server) Run(port int) error\n"), "{text}");
+    let output = bench.run("Symbols", json!({"query": "expire"})).await;
+    assert_eq!(output.summary, "1 definition");
+    assert_eq!(bench.title("Symbols", json!({"query": "expire", "path": "src"})), "\"expire\" in src");
+}
+
+#[tokio::test]
+async fn words_lead_to_what_they_describe() {
+    let bench = shop();
+    let text = bench.text("Symbols", json!({"query": "add prices of items"})).await;
+    assert!(text.lines().nth(1).unwrap().starts_with("lib/cart.py:2  method Cart.total: def total(self)"), "{text}");
+    let text = bench.text("Symbols", json!({"query": "which function is ending old sessions?"})).await;
+    assert!(text.lines().nth(1).unwrap().starts_with("src/session.rs:9  method Session.expire"), "{text}");
+    let text = bench.text("Symbols", json!({"query": "session", "kind": "struct"})).await;
+    assert!(text.contains("src/session.rs:3  struct Session") && !text.contains("method"), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_and_the_nearest_shown() {
+    let bench = shop();
+    let text = bench.text("Symbols", json!({"query": "expire_session"})).await;
+    assert!(text.starts_with("No definition is named `expire_session`. The nearest:\nsrc/session.rs:9  "), "{text}");
+    for query in ["hidden", "quoted"] {
+        assert!(!bench.text("Symbols", json!({"query": query})).await.contains(&format!("function {query}")));
+    }
+    assert_eq!(bench.text("Symbols", json!({"query": "zebra"})).await, "No definition matches.");
+    assert!(bench.error("Symbols", json!({})).await.contains("query"));
+    assert!(bench.error("Symbols", json!({"query": "x", "path": "nowhere"})).await.contains("nowhere"));
+}
+
+#[tokio::test]
+async fn uses_are_told_from_definitions_comments_and_imports() {
+    let bench = Bench::new();
+    bench.put(
+        "a.rs",
+        "pub fn price() {}\nfn other() {\n    // price\n    let s = \"price\";\n    price();\n    my_price();\n}\n",
+    );
+    bench.put("b.rs", "use crate::a::price;\n\nfn third() {\n    price()\n}\n");
+    let text = bench.text("Symbols", json!({"query": "price", "mode": "references"})).await;
+    assert_eq!(
+        text,
+        "`price` is used on 2 lines of 2 files.\n\
+         a.rs:1  definition function price: pub fn price() {}\n\
+         a.rs:5  use in other: price();\n\
+         b.rs:4  use in third: price()\n\
+         [1 import not shown; set imports to see them]"
+    );
+    let text = bench.text("Symbols", json!({"query": "price", "mode": "references", "imports": true})).await;
+    assert!(text.contains("b.rs:1  import: use crate::a::price;"), "{text}");
+    bench.put("c.rb", "def save!\n  save\nend\n\ndef done?\n  save! if a != b\nend\n");
+    let text = bench.text("Symbols", json!({"query": "save!", "mode": "references"})).await;
+    assert!(text.contains("c.rb:6  use in done?: save! if a != b") && !text.contains("c.rb:2"), "{text}");
+    let text = bench.text("Symbols", json!({"query": "save", "mode": "references"})).await;
+    assert!(text.contains("c.rb:2  use in save!: save") && !text.contains("c.rb:6"), "{text}");
+}
+
+#[tokio::test]
+async fn a_file_has_an_outline() {
+    let bench = shop();
+    let text = bench.text("Symbols", json!({"path": "lib/cart.py"})).await;
+    assert_eq!(
+        text,
+        "3 definitions.\nlib/cart.py:1  class Cart: class Cart:\nlib/cart.py:2  method Cart.total: def total(self):\n\
+         lib/cart.py:7  function empty_cart: def empty_cart():"
+    );
+    let text = bench.text("Symbols", json!({"path": ".", "mode": "outline"})).await;
+    assert!(text.contains("class Cart") && !text.contains("total") && text.contains("struct Session"), "{text}");
+    bench.put("notes.txt", "fn a() {}");
+    assert!(bench.error("Symbols", json!({"path": "notes.txt"})).await.contains("does not know this language"));
+}
+
+#[tokio::test]
+async fn a_changed_file_is_read_again_and_a_deleted_one_forgotten() {
+    let bench = shop();
+    let tools = crate::support::standard_tools();
+    let ask =
+        async |query: &str| text_of(&super::run(&tools, "Symbols", json!({"query": query}), &bench.context).await);
+    assert!(ask("empty_cart").await.contains("lib/cart.py:7"));
+    bench.put("lib/cart.py", "\n\n\ndef empty_cart(all=True):\n    pass\n\ndef fill_cart():\n    pass\n");
+    assert!(ask("empty_cart").await.contains("lib/cart.py:4  function empty_cart: def empty_cart(all=True)"));
+    assert!(ask("fill_cart").await.contains("lib/cart.py:7"));
+    assert!(!ask("total").await.contains("method Cart.total"));
+    std::fs::remove_file(bench.path("lib/cart.py")).unwrap();
+    assert!(!ask("fill_cart").await.contains("cart.py"));
+}
+
+#[tokio::test]
+async fn ignored_and_closed_places_are_left_out() {
+    let bench = shop();
+    let tools = crate::support::standard_tools();
+    let ask =
+        async |query: &str| text_of(&super::run(&tools, "Symbols", json!({"query": query}), &bench.context).await);
+    bench.put("out/secret.rs", "fn secret_key() {}\n");
+    assert!(ask("secret_key").await.contains("out/secret.rs:1"));
+    bench.put(".ignore", "out/\n");
+    assert!(!ask("secret_key").await.contains("secret.rs"));
+    let outside = bench.outside("other.rs");
+    std::fs::write(&outside, "fn elsewhere() {}\n").unwrap();
+    std::os::unix::fs::symlink(&outside, bench.path("link.rs")).unwrap();
+    assert!(!ask("elsewhere").await.contains("rs:1"));
+    let plan = bench.plan("Symbols", json!({"query": "x", "path": "src"})).await.unwrap();
+    assert_eq!(super::path_of(&plan), bench.path("src"));
+    let text = bench.text("Symbols", json!({"query": "main", "path": "src"})).await;
+    assert!(!text.contains("cmd/main.go"), "{text}");
+}
+
+#[tokio::test]
+async fn hostile_files_are_bounded() {
+    let bench = Bench::new();
+    bench.put("big.rs", format!("fn big() {{}}\n{}", "// x\n".repeat(300_000)));
+    bench.put("line.rs", format!("fn long_line() {{ {} }}\n", "a ".repeat(500_000)));
+    bench.put("deep.rs", format!("fn deep() {}\n", "{".repeat(900_000)));
+    bench.put("nul.rs", b"fn nul() {}\n\0\0\0");
+    bench.put("odd.rs", b"fn odd() {}\n\xff\xfe\xc3 '\xe2\x82' fn next() {}\nfn after() {}\n");
+    bench.put("many.rs", lines(1..=70_000, |at| format!("fn f{at}(){{}}")));
+    bench.put("quotes.js", "`${`${".repeat(100_000));
+    bench.put("fine.rs", "fn fine() {}\n");
+    let started = std::time::Instant::now();
+    let text = bench.text("Symbols", json!({"query": "fine"})).await;
+    assert!(text.starts_with("`fine` is defined once.\nfine.rs:1  function fine: fn fine() {}"), "{text}");
+    assert!(text.ends_with("[without 1 file over 1 MB]"), "{text}");
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    assert!(bench.text("Symbols", json!({"query": "after"})).await.contains("odd.rs:3"));
+    assert!(!bench.text("Symbols", json!({"query": "nul"})).await.contains("nul.rs"));
+    let text = bench.text("Symbols", json!({"path": "many.rs", "limit": 1_000_000})).await;
+    assert!(text.len() < 60_000 && text.contains(" more; narrow with kind or path"), "{}", text.len());
+    let text = bench.text("Symbols", json!({"query": "x\u{1b}[31m y".repeat(2_000)})).await;
+    assert!(text.len() < 60_000 && !text.contains('\u{1b}'));
+}
