@@ -73,6 +73,15 @@ pub fn check_threads(count: usize) -> io::Result<()> {
     })
 }
 
+/// Checks that the system lends the threads of a walk.
+pub(in crate::tool) fn check_walk_threads() -> Result<(), ToolOutput> {
+    check_threads(THREADS).map_err(|error| {
+        ToolOutput::error(format!(
+            "The search cannot start its threads: {error}. Too much runs at once; try again when something has ended."
+        ))
+    })
+}
+
 /// Looks at the entries of a walk on several threads, and returns what is found, in no order and up to `most`. Each
 /// thread has a finder of its own. `unread` counts the places that cannot be looked into.
 pub(in crate::tool) fn find_all<T: Send, F: FnMut(DirEntry) -> Option<T> + Send>(
@@ -82,11 +91,7 @@ pub(in crate::tool) fn find_all<T: Send, F: FnMut(DirEntry) -> Option<T> + Send>
     unread: &AtomicUsize,
     finder: impl Fn() -> F,
 ) -> Result<Vec<T>, ToolOutput> {
-    check_threads(THREADS).map_err(|error| {
-        ToolOutput::error(format!(
-            "The search cannot start its threads: {error}. Too much runs at once; try again when something has ended."
-        ))
-    })?;
+    check_walk_threads()?;
     let all = Mutex::new(Vec::new());
     files.build_parallel().run(|| {
         let (mut find, all) = (finder(), &all);

@@ -15,7 +15,6 @@ mod statements;
 mod terms;
 mod uses;
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -139,17 +138,9 @@ impl Tool for Symbols {
     type Input = SymbolsInput;
     type Prepared = (ResolvedPath, SymbolsInput);
 
-    fn name(&self) -> &'static str {
-        "Symbols"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../../assets/tools/Symbols.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
+    const NAME: &'static str = "Symbols";
+    const DESCRIPTION: &'static str = include_str!("../../../assets/tools/Symbols.md");
+    const KIND: ToolKind = ToolKind::Search;
 
     fn title(&self, input: &SymbolsInput, context: &ToolContext) -> String {
         let query = revealed_line(input.query().unwrap_or_default(), 120);
