@@ -3,5 +3,6 @@
 mod answers;
 mod citations;
 mod conversation;
+mod questions;
 mod ranking;
 mod talk;
