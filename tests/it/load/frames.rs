@@ -127,7 +127,8 @@ fn an_agent_that_is_one_line_changes_that_line_only() {
     show.stage.ends_turn(3, "done with this", 1_000);
     let after = as_text(&show.stage.draw().0);
     let changed: Vec<&str> = before.lines().zip(after.lines()).filter(|(a, b)| a != b).map(|(_, b)| b).collect();
-    assert!(changed.len() <= 3, "{changed:#?}");
+    // Its own, and those that count: the heading, the line above the composer, the status line.
+    assert!(changed.len() <= 4, "{changed:#?}");
     assert!(changed.iter().any(|line| line.contains("look closely")), "{changed:#?}");
 }
 

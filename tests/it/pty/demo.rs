@@ -58,7 +58,7 @@ fn a_pane_takes_the_whole_screen_and_gives_it_back() {
         terminal.send("\r");
         terminal.wait("the first agent alone", |screen| screen.contains("Find auth fil") && !screen.contains("Design"));
         terminal.send("\x1b");
-        terminal.wait("the others too", |screen| screen.contains("plan"));
+        terminal.wait("the others too", |screen| screen.contains("Design"));
     }
 }
 

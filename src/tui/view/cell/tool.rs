@@ -57,7 +57,7 @@ fn head(tool: &ToolCell, columns: usize, ctx: &RenderContext<'_>) -> Line<'stati
             let lasting = now.saturating_duration_since(since);
             (if lasting.as_secs() >= 2 { clock(lasting) } else { String::new() }, theme.muted)
         }
-        ToolState::Asking => ("needs you".to_owned(), theme.warning),
+        ToolState::Asking => ("waiting for you".to_owned(), theme.warning),
         ToolState::Done { took } if took.as_secs() >= 2 => (format!("{} {}", tool.summary, elapsed(took)), theme.muted),
         ToolState::Done { .. } => (tool.summary.clone(), theme.muted),
         ToolState::Failed => (tool.summary.clone(), theme.error),

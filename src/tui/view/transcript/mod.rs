@@ -24,6 +24,9 @@ use crate::app::{
 };
 use crate::message::AgentId;
 
+/// Rows beyond its own that a view looks for, to say how many more it could fill.
+const MORE_CONTENT: u16 = 12;
+
 /// Frames after which a cell out of sight is forgotten.
 const FORGET_AFTER: u64 = 64;
 
@@ -113,7 +116,7 @@ impl TranscriptView {
         let moved = walk.moved_up(from, area);
         let (last, leads) = walk.paint(from, area, buf, state.search.as_deref());
         let (selected, copied) = walk.select(state.selection, from, area, buf);
-        let rows = walk.rows(MOST_CONTENT);
+        let rows = walk.rows(area.height.saturating_add(MORE_CONTENT).min(MOST_CONTENT));
         self.last = Some((area, from));
         let frame = self.frame;
         // A search passes over many cells that are not held any more soon after.
