@@ -88,7 +88,7 @@ pub(in crate::app) fn press(app: &mut App, at: Position) -> bool {
         }
         return true;
     }
-    let completes = !app.overlay.is_open() && app.messages.composer().completion().is_some();
+    let completes = !app.overlay.is_open() && app.messages.composer().is_choosing();
     if completes {
         app.messages.composer_mut().take_completion(entry);
         app.edited();

@@ -99,9 +99,30 @@ fn completions_and_searches_stand_above_the_composer() {
     stage.keys("<esc><ctrl+u>");
     assert!(!stage.text().contains("history"), "{}", stage.text());
     stage.keys("<ctrl+r>z");
-    assert!(stage.text().contains("┌ history: z ─"), "{}", stage.text());
+    assert!(stage.text().contains("┌ sent messages ─"), "{}", stage.text());
+    assert!(stage.text().contains("│ › z  "), "{}", stage.text());
     assert!(stage.text().contains("│ no matching messages"), "{}", stage.text());
     stage.keys("<backspace>f");
-    assert!(stage.text().contains("┌ history: f ─"), "{}", stage.text());
-    assert!(stage.text().contains("│ fix the "), "{}", stage.text());
+    assert!(stage.text().contains("│ › f  "), "{}", stage.text());
+    assert!(stage.text().contains("│ fix the…"), "{}", stage.text());
+}
+
+#[test]
+fn the_search_through_sent_messages_opens_with_the_newest() {
+    let mut stage = Stage::new(80, 24);
+    let history = (1..=12).map(|number| History::line(&format!("message {number}"))).collect::<String>();
+    stage.event(Event::HistoryLoaded(History::parse(&history)));
+    stage.keys("<ctrl+r>");
+    let (buffer, painted) = stage.draw();
+    let text = as_text(&buffer);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("message ")).collect();
+    assert!(rows[0].starts_with("│ message 12 "), "{text}");
+    assert_eq!(rows.len(), 8, "{text}");
+    assert!(text.contains(" 1 of 12 "), "{text}");
+    let cursor = painted.marks.cursor.unwrap();
+    assert_eq!(buffer[(cursor.x - 2, cursor.y)].symbol(), "›", "the cursor stands in the query\n{text}");
+    stage.keys("2");
+    assert!(stage.text().contains(" 1 of 2 "), "12 and 2 hold it\n{}", stage.text());
+    stage.keys("<down><enter>");
+    assert_eq!(stage.app.composer().text(), "message 2");
 }
