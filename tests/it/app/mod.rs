@@ -7,6 +7,7 @@ mod asking;
 mod budget;
 mod calm;
 mod choices;
+mod clocks;
 mod fuzz;
 mod held;
 mod keys;
