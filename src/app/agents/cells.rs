@@ -119,6 +119,14 @@ pub enum ToolState {
 }
 
 impl CellKind {
+    /// Returns how many bytes of text it has that can be appended to.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::User { text } | Self::Text { text } | Self::Thinking { text } => text.len(),
+            _ => 0,
+        }
+    }
+
     /// Returns how many bytes the cell holds, about: its text, and a fixed share for itself, so that cells without
     /// text do not gather either.
     fn bytes(&self) -> usize {

@@ -113,6 +113,12 @@ impl Composer {
         self.history.push(text);
     }
 
+    /// Returns `true` if nothing of its line stands behind the cursor.
+    pub fn is_at_line_end(&self) -> bool {
+        let after = self.draft.editor.after_cursor();
+        after.is_empty() || after.starts_with('\n')
+    }
+
     /// Returns `true` if the history was looked through since the text was last edited or sent.
     pub fn walks_history(&self) -> bool {
         self.walked

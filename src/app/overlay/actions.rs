@@ -19,7 +19,10 @@ pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
         Action::Top => isize::MIN,
         Action::Bottom => isize::MAX,
         Action::Leave => {
-            app.overlay.close();
+            if let Some(Popup::Search { agent, before, .. }) = app.overlay.close() {
+                let state = app.view.pane_mut(agent);
+                (state.scroll, state.search) = *before;
+            }
             return Handled::Consumed;
         }
         Action::Accept => {
@@ -49,6 +52,15 @@ pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
     Handled::Consumed
 }
 
+/// Looks at once for what is being typed into a search.
+pub(in crate::app) fn typed(app: &mut App) {
+    if let Some(Popup::Search { agent, query, before }) = app.overlay.popup() {
+        let (agent, text, from) = (*agent, query.text().to_owned(), before.0.clone());
+        app.view.drop_seek(&mut app.out);
+        app.view.search_typed(agent, &text, &from);
+    }
+}
+
 /// Takes the chosen entry of the popup, or what was typed into it.
 fn accept(app: &mut App) {
     match app.overlay.close() {
@@ -57,13 +69,13 @@ fn accept(app: &mut App) {
             app.approvals.deny(id, text.text(), &mut app.out);
             app.leave_empty_approvals();
         }
-        Some(Popup::Search { agent, query }) => {
-            let sought = Some(query.text().to_owned()).filter(|text| !text.is_empty());
-            let found = sought.is_some();
-            app.view.pane_mut(agent).search = sought;
-            if found {
-                app.view.request_scroll(&app.agents, agent, Motion::FindLast, &mut app.out);
-            }
+        Some(Popup::Search { agent, query, .. }) if !query.text().is_empty() => {
+            app.view.pane_mut(agent).search = Some(query.text().to_owned());
+            app.view.request_scroll(&app.agents, agent, Motion::FindLast, &mut app.out);
+        }
+        Some(Popup::Search { agent, before, .. }) => {
+            let state = app.view.pane_mut(agent);
+            (state.scroll, state.search) = (before.0, None);
         }
         _ => {}
     }

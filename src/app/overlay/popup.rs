@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::line_edit::LineEdit;
 use super::list::{ListKind, ListPopup};
+use crate::app::Scroll;
 use crate::app::action::Action;
 use crate::app::command::{COMMANDS, SlashCommand};
 use crate::app::keymap::{Context, Keymap};
@@ -43,6 +44,8 @@ pub enum Popup {
     Search {
         agent: AgentId,
         query: LineEdit,
+        /// Where the view stood, and what was sought there before.
+        before: Box<(Scroll, Option<String>)>,
     },
     /// Whether to delete an agent's file.
     DeleteAgent {

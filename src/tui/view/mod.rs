@@ -20,6 +20,7 @@ mod pane_strip;
 mod popup;
 mod queued;
 mod render_context;
+mod search_line;
 mod select;
 mod sparkline;
 mod status;

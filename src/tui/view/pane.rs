@@ -7,13 +7,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::conversation::chip;
+use super::conversation::scrolled;
 use super::full_head;
 use super::money;
 use super::render_context::{RenderContext, used};
 use super::transcript::{Follow, Shown, TranscriptView};
 use super::wrap::{fit, pad, pad_left, spans_width};
-use super::{limited, queued, sparkline};
+use super::{limited, queued, search_line, sparkline};
 use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, CellKind, LoadedUpTo, STOP_FROM, StepView};
@@ -58,6 +58,9 @@ pub(super) fn draw(
         body.x += 2;
         body.width -= 3;
     }
+    let search = search_line::row(pane.area).filter(|_| pane.size == PaneSize::Full);
+    let search = search.filter(|_| search_line::is_shown(agent.id, ctx));
+    body.height = body.height.saturating_sub(u16::from(search.is_some()));
     body = queued::below(&ctx.app.unread(agent.id), body, ctx, buf);
     let transcript = transcript?;
     if agent.cells.is_empty() {
@@ -77,8 +80,12 @@ pub(super) fn draw(
     let mut ending = agent.cells.iter().rev().take(if agent.has_ended() { ENDING } else { 0 });
     let last = ending.find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
-    let shown = transcript.draw(story, &state, follow, ctx, body, buf);
-    chip(&state, &shown, agent.cells.arrived(), ctx, body, buf);
+    let shown = scrolled((agent.id, agent.cells.arrived()), &state, body, ctx, buf, |state, area, buf| {
+        transcript.draw(story, state, follow, ctx, area, buf)
+    });
+    if let Some(row) = search {
+        search_line::draw(agent.id, shown.matches, row, ctx, buf);
+    }
     Some(shown)
 }
 

@@ -407,3 +407,30 @@ fn an_act_on_no_agent_says_what_is_missing() {
         assert!(stage.text().contains("select an agent first"), "{act}: {}", stage.text());
     }
 }
+
+#[test]
+fn agents_above_nine_are_chosen_by_typing_their_number() {
+    let mut stage = Stage::new(120, 40).with_model();
+    stage.asks("work");
+    for agent in 1..=13 {
+        stage.spawns(agent, "explore", "Look around");
+        stage.starts(agent);
+    }
+    stage.draw();
+    stage.keys("<alt+2>12");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(12)));
+    stage.keys("1");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(1)), "after a while a number begins anew");
+    stage.keys("1");
+    stage.keys("3");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(3)));
+    stage.keys("10");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(10)));
+    // Fast, as a number is typed, and over an agent that has the focus already.
+    stage.keys("1");
+    stage.wait(1_000);
+    stage.burst("13");
+    assert_eq!((stage.app.focused_agent(), stage.app.composer().text()), (Some(AgentId(13)), String::new()));
+    stage.keys("0");
+    assert!(stage.text().contains("no agent 0"), "{}", stage.text());
+}

@@ -15,6 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget as _};
 
 use super::render_context::{RenderContext, put_lines};
+use super::search_line;
 use super::wrap::{fit_line, width};
 use crate::app::{Drawn, LineEdit, Popup};
 
@@ -40,7 +41,13 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
         Popup::Wizard => return wizard::draw(ctx, buf, drawn),
         Popup::List(popup) => return list::draw(popup, ctx, buf, drawn),
         Popup::Comment { text, .. } => return Some(ask("deny with a reason", text, ctx, buf)),
-        Popup::Search { query, .. } => return Some(ask("search", query, ctx, buf)),
+        Popup::Search { agent, query, .. } => {
+            let row = ctx.app.regions().pane(*agent).and_then(|pane| search_line::row(pane.area));
+            return Some(match row {
+                Some(row) => search_line::typed(query, row, ctx, buf),
+                None => ask("search", query, ctx, buf),
+            });
+        }
     };
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
     let area = centred(ctx, most, rows);

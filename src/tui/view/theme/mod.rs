@@ -93,6 +93,7 @@ styles! {
     selection, "reversed", "Text that is selected.";
     selected_row, "reversed", "The chosen row; without a colour of its own its texts keep theirs.";
     search_match, "reversed", "A match of a search.";
+    search_current, "reversed bold underline", "The match that a search has come to.";
     chip, "reversed", "Small labels on their own ground.";
     status_bar, "dim", "The status line.";
     approval, "bold", "A question that waits for the user.";
