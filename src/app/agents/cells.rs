@@ -90,6 +90,12 @@ pub enum CellKind {
         /// The report, its tags as headings.
         text: String,
     },
+    /// What a reply had said before it broke off.
+    CutOff {
+        text: String,
+        /// Number of the coming attempt, and of the last one there can be; `None` if there is none.
+        again: Option<(u32, Option<u32>)>,
+    },
     /// Nothing any more: what stood here was taken back.
     Void,
 }
@@ -138,6 +144,7 @@ impl CellKind {
                 | Self::Thinking { text }
                 | Self::Notice { text }
                 | Self::Report { text }
+                | Self::CutOff { text, .. }
                 | Self::Error { text } => text.len(),
                 Self::Retry { reason, .. } => reason.len(),
                 Self::Reports { of } => size_of_val(of.as_slice()),

@@ -78,7 +78,7 @@ styles! {
     border, "dim", "Borders.";
     border_focused, "bold", "The border of the focus.";
     title, "bold", "Titles of regions and panes.";
-    heading, "bold underline", "Headings of Markdown.";
+    heading, "bold", "Headings of Markdown.";
     code, "bold", "Code within a line.";
     code_block, "", "Code in blocks, where nothing else applies.";
     link, "underline", "Links.";
@@ -154,6 +154,11 @@ impl Theme {
         };
         let grounds: Vec<Color> = self.grounds().collect();
         Style::new().fg(self.depth.reduce_on(color, &grounds, self.contrast))
+    }
+
+    /// Returns the ground of a block of code, if it has one of its own.
+    pub fn code_ground(&self) -> Style {
+        Style { bg: self.code_block.bg, ..Style::new() }
     }
 
     /// Returns the grounds on which texts stand in colours of their own.

@@ -301,6 +301,9 @@ impl Walk<'_> {
             let rows = shown.map(|(line, y)| {
                 let row = Rect { y, height: 1, ..area };
                 buf.set_line(row.x, row.y, line, row.width);
+                if line.style.bg.is_some() {
+                    buf.set_style(row, line.style);
+                }
                 leads.row(line, row);
             });
             let rows = rows.count();
