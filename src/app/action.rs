@@ -70,6 +70,7 @@ actions! {
     OpenThere, "open-there", "open the agent as of the cursor";
     Help, "help", "show all keys";
     Palette, "palette", "open the command palette";
+    Model, "model", "choose the model";
     Submit, "submit", "send the message";
     Newline, "newline", "insert a new line";
     HistorySearch, "history-search", "search sent messages";
@@ -117,8 +118,7 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Popup, Action::PageUp, "go up ten entries"),
     (Context::Popup, Action::PageDown, "go down ten entries"),
     (Context::Popup, Action::Leave, "close the list"),
-    (Context::Text, Action::PageUp, "scroll up ten lines"),
-    (Context::Text, Action::PageDown, "scroll down ten lines"),
+    (Context::Text, Action::Search, "filter the keys and commands"),
     (Context::Text, Action::Bottom, "go to the end"),
     (Context::Text, Action::Leave, "close the text"),
     (Context::Confirm, Action::Leave, "cancel"),

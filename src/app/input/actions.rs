@@ -8,6 +8,7 @@ use super::keymap::Context;
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
 use crate::app::panes::PaneSize;
+use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
 use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, report_markdown};
 use crate::message::AgentId;
@@ -171,8 +172,9 @@ impl App {
             Action::ShowPrompt | Action::CopyReport | Action::OpenPager | Action::FoldTools | Action::Search => {
                 self.look_at(action);
             }
-            Action::Help => self.overlay.open(Popup::Help { scroll: 0 }),
+            Action::Help => self.overlay.open(Popup::help()),
             Action::Palette => self.overlay.open(Popup::list(&lists::PALETTE)),
+            Action::Model => models::open(self),
             Action::Submit => self.submit(),
             Action::Newline => {
                 self.messages.composer_mut().newline();
@@ -224,7 +226,7 @@ impl App {
         let typed = self.keys.number(digit, self.view.focus() == Focus::Agents, self.out.now(), known);
         let id = AgentId(typed.number);
         if id.is_main() || self.agents.get(id).is_none() {
-            self.out.inform(format!("no agent {id}"));
+            self.out.inform(format!("no agent {}", typed.number));
             return;
         }
         if self.view.full().is_some() || self.focused_agent() == Some(id) && !typed.may_go_on {

@@ -209,7 +209,7 @@ impl App {
             self.agent_files.type_key(key);
         } else if self.view.focus() == Focus::Composer {
             if key.typed() == Some('?') && self.messages.composer().is_empty() {
-                self.overlay.open(Popup::Help { scroll: 0 });
+                self.overlay.open(Popup::help());
             } else if key.code != KeyCode::Up || self.queued().is_empty() || !self.messages.unsend(&mut self.out) {
                 self.messages.composer_mut().handle_key(&key);
                 self.edited();

@@ -8,17 +8,28 @@ use ratatui::layout::Position;
 use super::popup::Popup;
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
-use crate::app::{Action, App, Effect, Motion};
+use crate::app::{Action, App, Effect, LineEdit, Motion};
 
 pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
+    let page = app.overlay.page();
     let step = match action {
         Action::MoveUp | Action::ScrollUp => -1,
         Action::MoveDown | Action::ScrollDown => 1,
-        Action::PageUp => -10,
-        Action::PageDown => 10,
+        Action::PageUp => -page,
+        Action::PageDown => page,
         Action::Top => isize::MIN,
         Action::Bottom => isize::MAX,
+        Action::Search => {
+            if let Some(Popup::Help { query, .. }) = app.overlay.popup_mut() {
+                *query = Some(LineEdit::default());
+            }
+            return Handled::Consumed;
+        }
         Action::Leave => {
+            if let Some(Popup::Help { query: query @ Some(_), scroll }) = app.overlay.popup_mut() {
+                (*query, *scroll) = (None, 0);
+                return Handled::Consumed;
+            }
             if let Some(Popup::Search { agent, before, .. }) = app.overlay.close() {
                 let state = app.view.pane_mut(agent);
                 (state.scroll, state.search) = *before;

@@ -106,4 +106,6 @@ pub struct Drawn {
     pub list: Vec<(Rect, usize)>,
     /// Last line a popup or the open question can scroll to.
     pub popup_end: usize,
+    /// Lines of a popup that are seen at once.
+    pub popup_rows: usize,
 }

@@ -218,7 +218,7 @@ fn a_typed_text_never_becomes_a_command_of_another_region() {
 #[test]
 fn the_palette_finds_by_letters_and_carries_out() {
     let mut stage = scenes::eight_agents(120, 40);
-    stage.keys("<ctrl+p>mode");
+    stage.keys("<ctrl+p>next permission");
     assert!(stage.text().contains("switch to the next permission mode"), "{}", stage.text());
     let effects = stage.keys("<enter>");
     assert_eq!(commands(&effects), [Command::SetMode(PermissionMode::AcceptEdits)]);
@@ -231,7 +231,7 @@ fn slash_commands_do_what_they_say() {
     assert_eq!(commands(&stage.keys("/cancel 2<enter>")), [Command::Stop { agent: AgentId(2) }]);
     assert_eq!(commands(&stage.keys("/cancel all<enter>")), [Command::StopAll]);
     assert_eq!(commands(&stage.keys("/mode plan<enter>")), [Command::SetMode(PermissionMode::Plan)]);
-    let named = Command::UseModel { name: "llamacpp".to_owned() };
+    let named = Command::UseModel { agent: AgentId::MAIN, name: "llamacpp".to_owned() };
     assert_eq!(commands(&stage.keys("/model llamacpp<enter>")), [named]);
     stage.keys("/layout rail<enter>");
     assert!(stage.text().contains("layout: rail"));

@@ -15,6 +15,7 @@ mod layout;
 mod lists;
 mod lives;
 mod mentions;
+mod models;
 mod mouse;
 mod nested;
 mod past;

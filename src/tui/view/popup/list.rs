@@ -29,7 +29,7 @@ pub(super) fn draw(
     let (kind, screen) = (popup.kind, ctx.app.size());
     let columns = if kind.columns + 4 > screen.width { screen.width } else { kind.columns }.saturating_sub(4);
     let entries = popup.entries(ctx.app, columns);
-    let above = u16::from(kind.has_query || kind.head.is_some());
+    let above = u16::from(kind.has_query) + u16::from(kind.head.is_some());
     let fewest = if kind.has_query { 6 } else { SMALLEST + above };
     let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(2 + above).clamp(fewest, 20);
     let area = centred(ctx, kind.columns, rows.min(screen.height.saturating_sub(2).max(SMALLEST + above)));
@@ -38,7 +38,8 @@ pub(super) fn draw(
     let cursor = kind.has_query.then(|| type_line(&popup.query, inner, ctx, buf));
     if let Some(head) = kind.head {
         let head = Line::styled(fit((head)(ctx.app).as_str(), columns), ctx.theme.muted);
-        buf.set_line(inner.x, inner.y, &head, inner.width);
+        let y = (inner.y + u16::from(kind.has_query)).min(inner.bottom().saturating_sub(1));
+        buf.set_line(inner.x, y, &head, inner.width);
     }
     let list = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
     let lines: Vec<Line<'static>> = entries.iter().map(|entry| row(entry, columns, ctx)).collect();
