@@ -11,7 +11,7 @@ macro_rules! actions {
         /// Something a key, the palette or a mouse click can ask for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action {
-            /// Focus the pane of the agent with this number, from 1 to 9.
+            /// Focus the pane of the agent with this number, of which it is one digit.
             FocusAgent(u8),
             /// Change the answer to the wizard's step with this number, from 2 to 8.
             EditStep(u8),
@@ -71,6 +71,7 @@ actions! {
     OpenThere, "open-there", "open the agent as of the cursor";
     Help, "help", "show all keys";
     Palette, "palette", "open the command palette";
+    Model, "model", "choose the model";
     Submit, "submit", "send the message";
     Newline, "newline", "insert a new line";
     HistorySearch, "history-search", "search sent messages";
@@ -107,6 +108,8 @@ actions! {
 const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Composer, Action::PageUp, "scroll the conversation up a page"),
     (Context::Composer, Action::PageDown, "scroll the conversation down a page"),
+    (Context::Composer, Action::Bottom, "go to the end of the line; from there, of the conversation"),
+    (Context::Agents, Action::Bottom, "go to the end of the transcript and follow"),
     (Context::Approvals, Action::Leave, "go back to the message; the question stays open"),
     (Context::AgentFiles, Action::Accept, "show this agent"),
     (Context::AgentFiles, Action::Search, "search the agents"),
@@ -116,8 +119,7 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Popup, Action::PageUp, "go up ten entries"),
     (Context::Popup, Action::PageDown, "go down ten entries"),
     (Context::Popup, Action::Leave, "close the list"),
-    (Context::Text, Action::PageUp, "scroll up ten lines"),
-    (Context::Text, Action::PageDown, "scroll down ten lines"),
+    (Context::Text, Action::Search, "filter the keys and commands"),
     (Context::Text, Action::Bottom, "go to the end"),
     (Context::Text, Action::Leave, "close the text"),
     (Context::Confirm, Action::Leave, "cancel"),
@@ -142,6 +144,7 @@ const NUMBERED: &[(Action, &str)] = &[
     (Action::FocusAgent(7), "focus-agent-7"),
     (Action::FocusAgent(8), "focus-agent-8"),
     (Action::FocusAgent(9), "focus-agent-9"),
+    (Action::FocusAgent(0), "focus-agent-0"),
     (Action::EditStep(2), "edit-step-2"),
     (Action::EditStep(3), "edit-step-3"),
     (Action::EditStep(4), "edit-step-4"),
@@ -190,6 +193,7 @@ impl Action {
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
+            Self::FocusAgent(0) => "focus agent 10 and above: type its number",
             Self::FocusAgent(_) => "focus this agent (press again for full screen)",
             Self::EditStep(_) => "change the answer with this number",
             _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(.., description)| description),

@@ -6,6 +6,7 @@
 
 use super::agents::Folded;
 use super::keymap::Context;
+use super::settings::models;
 use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, lists};
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
 use crate::message::{AgentId, reveal_line, sanitize_line};
@@ -45,11 +46,15 @@ impl App {
                     self.notice(&note);
                 }
                 self.status.model = ModelState::Chosen(model);
+                models::chosen(self);
             }
             SessionEvent::ModelSearch { place } => {
                 self.status.model = ModelState::Searching(Some(sanitize_line(place).into_owned()));
             }
             SessionEvent::NoModel { reason } => {
+                if models::refused(self, reason) {
+                    return;
+                }
                 self.notice(reason);
                 self.status.model = ModelState::Missing(sanitize_line(reason).into_owned());
             }

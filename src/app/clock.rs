@@ -62,12 +62,13 @@ impl Clock {
         usize::try_from(frame).unwrap_or(0)
     }
 
-    /// Returns how often something visible changes by the clock alone.
+    /// Returns how often something visible changes by the clock alone: at most once a second while the user works in
+    /// another window.
     pub(super) fn tick(&self, ticking: Ticking) -> Option<Duration> {
         match ticking {
-            _ if !self.attended => None,
             Ticking::Still => None,
-            Ticking::Spins if self.movement == Movement::Full => Some(SPIN),
+            Ticking::Spins if self.movement == Movement::Full && self.attended => Some(SPIN),
+            // The screen may still be watched, beside an editor.
             Ticking::Counts | Ticking::Spins => Some(SECOND),
         }
     }

@@ -12,6 +12,8 @@ pub enum Effect {
     AgentFiles(FileRequest),
     /// Read a part of an agent's log; it comes back as `Event::LogRead`.
     ReadLog(LogRequest),
+    /// List the models to choose from; they come back as `Event::ModelsListed`.
+    ListModels,
     Copy(String),
     EditText(String),
     Page(String),

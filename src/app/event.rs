@@ -8,6 +8,7 @@ use super::key::Input;
 use super::scroll::Drawn;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
+use crate::provider::offer::OfferedModel;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -21,6 +22,12 @@ pub enum Event {
     FilesListed(Vec<String>),
     /// The file of former messages was read.
     HistoryLoaded(History),
+    /// The models to choose from.
+    ModelsListed {
+        models: Vec<OfferedModel>,
+        /// Whether all services have been asked.
+        is_whole: bool,
+    },
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

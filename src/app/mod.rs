@@ -73,6 +73,7 @@ use self::key::Input;
 use self::outbox::Outbox;
 use self::overlay::{Overlay, line_edit};
 use self::settings::choices::Settings;
+use self::settings::models::ModelChoices;
 use self::settings::status;
 use self::timeline::Timeline;
 use self::view::pointer::Pointer;
@@ -94,6 +95,7 @@ pub struct App {
     keys: Keyboard,
     pointer: Pointer,
     settings: Settings,
+    models: ModelChoices,
     status: StatusLine,
     title: String,
     quitting: bool,
@@ -118,6 +120,7 @@ impl App {
             keys: Keyboard::new(setup.keymap, now),
             pointer: Pointer::new(now),
             settings: Settings::new(setup.themes, setup.theme, setup.arrangement, setup.mouse),
+            models: ModelChoices::default(),
             status: StatusLine {
                 folder: setup.folder,
                 branch: None,
@@ -160,6 +163,7 @@ impl App {
             Event::HistoryLoaded(history) => self.messages.composer_mut().set_history(history),
             Event::LogRead(news) => self.view.on_log_read(news),
             Event::AgentFiles(news) => self.on_agent_files(news),
+            Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
                 if !self.overlay.wizard_mut().edited_outside(&text) {
@@ -195,7 +199,7 @@ impl App {
     }
 
     fn on_drawn(&mut self, mut drawn: Drawn) {
-        self.overlay.set_end(drawn.popup_end);
+        self.overlay.set_end(drawn.popup_end, drawn.popup_rows);
         let screen = (self.view.size(), self.agents.is_empty());
         self.approvals.on_drawn(drawn.question.take(), drawn.talk_rows, screen, &mut self.out);
         self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));

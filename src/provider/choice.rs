@@ -66,6 +66,12 @@ impl Endpoint {
         Ok(Self { provider: row.clone(), base, credential: env.credential(row), is_named })
     }
 
+    /// Returns where a service is asked that the user has access to; the address counts as named.
+    pub(super) fn at_hand(row: &Arc<ProviderRow>, env: &ProviderEnv) -> Result<Self, ChoiceError> {
+        let endpoint = Self::new(row, env)?;
+        Ok(Self { is_named: endpoint.is_named || !row.local, ..endpoint })
+    }
+
     /// Returns the service as errors show it. No key goes to an address that is only guessed.
     pub(super) fn service(&self) -> Service {
         let credential = if self.is_named { self.credential.clone() } else { Credential::None };
@@ -99,8 +105,7 @@ pub enum ChoiceError {
     BadAddress { variable: String, value: String },
     /// No server that was asked has what was wished for.
     #[error(
-        "No provider found for {wish}{question} Start its server, set its service's key, or choose another model with \
-         --model {}.",
+        "No model {wish:?}{question} Start its server, set its service's key, or choose another model with --model {}.",
         forms()
     )]
     NoServer {
@@ -124,8 +129,8 @@ impl ChoiceError {
     }
 }
 
-/// Returns the end of a sentence: the question whether a known name like this one is meant, if there is one.
-fn meant_instead(wish: &str, table: &ProviderTable) -> String {
+/// Returns the end of a sentence: the question whether a known name like this one is meant, else a full stop.
+pub fn meant_instead(wish: &str, table: &ProviderTable) -> String {
     let (head, rest) = wish.split_once('/').map_or((wish, None), |(head, rest)| (head, Some(rest)));
     let head: String = head.trim().to_ascii_lowercase();
     let mut known: Vec<&str> = model::aliases().filter(|_| rest.is_none()).collect();
@@ -135,8 +140,8 @@ fn meant_instead(wish: &str, table: &ProviderTable) -> String {
         if head.len() > LONGEST_NAME { Vec::new() } else { similar::get_close_matches(head.as_str(), &known, 1, 0.7) };
     match (near.first(), rest) {
         (Some(near), _) if *near == head => ".".to_owned(),
-        (Some(near), Some(rest)) => format!(": did you mean {near}/{}?", rest.trim()),
-        (Some(near), None) => format!(": did you mean {near}?"),
+        (Some(near), Some(rest)) => format!("; did you mean {near}/{}?", rest.trim()),
+        (Some(near), None) => format!("; did you mean {near}?"),
         (None, _) => ".".to_owned(),
     }
 }

@@ -14,7 +14,7 @@ use super::choice::{Endpoint, ModelEndpoint};
 use super::http::Http;
 use super::openai::normalised;
 use super::{ErrorKind, ProviderError};
-use crate::message::sanitize_line;
+use crate::message::{WireFormat, sanitize_line};
 
 /// How long to look for servers on this machine unasked.
 pub const BUDGET: Duration = Duration::from_millis(200);
@@ -22,6 +22,8 @@ pub const BUDGET: Duration = Duration::from_millis(200);
 pub const NAMED_TIMEOUT: Duration = Duration::from_secs(20);
 /// Models of a server that an error names.
 const NAMED_MODELS: usize = 5;
+/// Where a service lists its models.
+const ANTHROPIC_LIST: &str = "/models";
 /// Longest list of models that is read.
 const LIST_CAP: usize = 1024 * 1024;
 
@@ -131,8 +133,25 @@ pub async fn find_local_server(
     Err(misses)
 }
 
+/// Returns the ids of the models that a service lists and that write text.
+pub(super) async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, Why> {
+    let mut models = match endpoint.provider.wire {
+        WireFormat::OpenAi => models_of(endpoint).await?,
+        WireFormat::Anthropic => {
+            let http = Http::new(endpoint.service(), &endpoint.base);
+            let body =
+                http.get(ANTHROPIC_LIST, LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))?;
+            let listing: Listing = serde_json::from_slice(&body).map_err(|_| Why::NoList)?;
+            listing.data.unwrap_or_default().into_iter().map(|model| model.id).collect()
+        }
+    };
+    models.retain(|id| writes_text(id));
+    Ok(models)
+}
+
 #[derive(Deserialize)]
 struct Listing {
+    #[serde(default)]
     object: String,
     /// Ollama sends null where there is none.
     data: Option<Vec<Listed>>,

@@ -85,7 +85,7 @@ impl fmt::Display for ProviderError {
             ErrorKind::MissingKey => write!(f, "{provider} needs an API key ({detail})."),
             ErrorKind::RateLimit => write!(f, "Rate limited by {provider} ({detail})."),
             ErrorKind::Overloaded => write!(f, "{provider} is overloaded ({detail})."),
-            ErrorKind::Internal => write!(f, "{provider} had an internal error ({detail})."),
+            ErrorKind::Internal => write!(f, "{provider} had a server error ({detail})."),
             ErrorKind::Tls => write!(f, "No secure connection to {provider}: {detail}."),
             ErrorKind::Proxy | ErrorKind::ProxySettings => write!(f, "{provider} {detail}."),
             ErrorKind::ContextTooLong => write!(f, "The conversation is too long for the model ({detail})."),

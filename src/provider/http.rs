@@ -118,7 +118,10 @@ impl Http {
     pub(super) async fn get(&self, path: &str, cap: usize) -> Result<Vec<u8>, (ProviderError, Option<u16>)> {
         let unsent = |error| (error, None);
         let client = self.client().await.map_err(unsent)?;
-        let request = client.get(self.url(path)).headers(self.headers().map_err(unsent)?);
+        let mut request = client.get(self.url(path)).headers(self.headers().map_err(unsent)?);
+        for (name, value) in WireApi::of(self.service.row.wire).headers {
+            request = request.header(*name, *value);
+        }
         let answer = request.send().await.map_err(|error| unsent(self.broken(&error)))?;
         let status = answer.status().as_u16();
         let answer = self.accept(answer).await.map_err(|error| (error, Some(status)))?;

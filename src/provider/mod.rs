@@ -21,6 +21,7 @@ mod http;
 mod learned;
 mod lenient;
 pub mod model;
+pub mod offer;
 pub mod openai;
 pub mod rate_limiter;
 pub mod retry;

@@ -154,6 +154,11 @@ pub fn aliases() -> impl Iterator<Item = &'static str> {
     CATALOG.alias.iter().map(|alias| alias.name.as_str())
 }
 
+/// Returns the models that short names mean at a service.
+pub(super) fn aliases_of(row: &ProviderRow) -> impl Iterator<Item = &'static str> {
+    CATALOG.alias.iter().filter(|alias| alias.provider == row.name).map(|alias| alias.id.as_str())
+}
+
 /// Returns the provider that makes the model with this id, where the catalog knows it.
 pub fn home_of(id: &str) -> Option<&'static str> {
     let entry = CATALOG.model.iter().find(|entry| id.starts_with(&entry.prefix))?;

@@ -58,8 +58,9 @@ pub enum Command {
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
-    /// Lets another model answer the main agent from its next message on.
+    /// Lets another model answer the main agent from its next message on, or a subagent from its next run on.
     UseModel {
+        agent: AgentId,
         /// Its name, as `--model` takes it.
         name: String,
     },

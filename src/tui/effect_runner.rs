@@ -19,6 +19,7 @@ use crate::app::{Effect, Event};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::message::sanitize_line;
+use crate::services::ModelOffers;
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -31,6 +32,7 @@ pub(super) struct EffectRunner {
     persister: Option<Persister>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
+    models: ModelOffers,
     notifier: Notifier,
 }
 
@@ -55,7 +57,7 @@ impl EffectRunner {
         commands: mpsc::UnboundedSender<Command>,
         kept: Storage,
         cwd: PathBuf,
-        library: Arc<Library>,
+        (library, models): (Arc<Library>, ModelOffers),
         notifier: Notifier,
     ) -> Self {
         let Storage { history, memory, store } = kept;
@@ -68,6 +70,7 @@ impl EffectRunner {
             store: store.map(Arc::new),
             cwd: Arc::new(cwd),
             library,
+            models,
             notifier,
         }
     }
@@ -117,6 +120,7 @@ impl EffectRunner {
                 let store = self.store.clone();
                 self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
             }
+            Effect::ListModels => self.list_models(),
             Effect::Copy(text) => terminal.copy(&text)?,
             Effect::EditText(text) => return Ok(AfterEffect::Outside(Program::Editor(text))),
             Effect::Page(text) => return Ok(AfterEffect::Outside(Program::Pager(text))),
@@ -165,6 +169,15 @@ impl EffectRunner {
             }
             let news = outcome.unwrap_or_else(|error| FileNews::Failed(format!("{error:#}")));
             let _ = back.send(Event::AgentFiles(news));
+        });
+    }
+
+    /// Lists the models to choose from: at once those that are known, then what the services say.
+    fn list_models(&self) {
+        let (models, back) = (self.models.clone(), self.back.clone());
+        let _ = back.send(Event::ModelsListed { models: models.known(), is_whole: false });
+        tokio::spawn(async move {
+            let _ = back.send(Event::ModelsListed { models: models.listed().await, is_whole: true });
         });
     }
 

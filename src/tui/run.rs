@@ -27,7 +27,7 @@ use crate::app::key::Input;
 use crate::app::{App, Effect, Event, Setup};
 use crate::definition::Library;
 use crate::message::Spent;
-use crate::services::{EndSignal, SignalEvent, Signals};
+use crate::services::{EndSignal, ModelOffers, SignalEvent, Signals};
 use crate::subagent::Command;
 
 /// Shortest time between two frames that no key asked for.
@@ -46,6 +46,7 @@ pub struct ScreenSetup {
     pub(super) themes: Themes,
     pub(super) storage: Storage,
     pub(super) library: Arc<Library>,
+    pub(super) models: ModelOffers,
     pub(super) notifier: Notifier,
 }
 
@@ -62,7 +63,7 @@ pub struct Farewell {
 pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
-    let ScreenSetup { app, events, commands, cwd, theme, themes, storage, library, notifier } = setup;
+    let ScreenSetup { app, events, commands, cwd, theme, themes, storage, library, models, notifier } = setup;
     let terminal = Terminal::enter(app.mouse).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
@@ -81,7 +82,7 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
         owed: Vec::new(),
     };
     stage.draw()?;
-    let runner = EffectRunner::new(back, commands, storage, cwd, library, notifier);
+    let runner = EffectRunner::new(back, commands, storage, cwd, (library, models), notifier);
     runner.load_initial_state();
     let mut sources =
         Sources { events, open: true, returned, input: Some(InputStream::open()?), signals, ended_by: None };

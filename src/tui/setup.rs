@@ -18,7 +18,7 @@ use crate::app::layout::LayoutMode;
 use crate::app::{Arrangement, Editing, MouseCapture, Movement, Setup};
 use crate::config::Environment;
 use crate::message::sanitize_line;
-use crate::services::{Bootstrap, SessionKind};
+use crate::services::{Bootstrap, ModelOffers, SessionKind};
 use crate::subagent::Command;
 
 /// Returns what the screen of a session needs. What is wrong with keys or theme becomes a notice. Returns an error if
@@ -66,6 +66,7 @@ pub fn screen_setup(
         themes,
         storage: Storage { history: bootstrap.history_file(), memory, store: bootstrap.store.clone() },
         library: Arc::clone(&bootstrap.library),
+        models: ModelOffers::of(bootstrap),
         notifier: Notifier::choose(&ui.notify, |name| environment.get(name).map(str::to_owned)),
     })
 }

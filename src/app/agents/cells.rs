@@ -91,6 +91,12 @@ pub enum CellKind {
         /// The report, its tags as headings.
         text: String,
     },
+    /// What a reply had said before it broke off.
+    CutOff {
+        text: String,
+        /// Number of the coming attempt, and of the last one there can be; `None` if there is none.
+        again: Option<(u32, Option<u32>)>,
+    },
     /// Nothing any more: what stood here was taken back.
     Void,
 }
@@ -129,6 +135,14 @@ pub enum ToolState {
 }
 
 impl CellKind {
+    /// Returns how many bytes of text it has that can be appended to.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::User { text } | Self::Text { text } | Self::Thinking { text } => text.len(),
+            _ => 0,
+        }
+    }
+
     /// Returns how many bytes the cell holds, about: its text, and a fixed share for itself, so that cells without
     /// text do not gather either.
     fn bytes(&self) -> usize {
@@ -140,6 +154,7 @@ impl CellKind {
                 | Self::Thinking { text }
                 | Self::Notice { text }
                 | Self::Report { text }
+                | Self::CutOff { text, .. }
                 | Self::Error { text } => text.len(),
                 Self::Retry { reason, .. } => reason.len(),
                 Self::Reports { of } => size_of_val(of.as_slice()),

@@ -31,6 +31,7 @@ pub(in crate::app) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
             }
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
             CellKind::Notice { text } | CellKind::Error { text } => writeln!(out, "({text})\n"),
+            CellKind::CutOff { text, .. } => writeln!(out, "{text}\n(cut off)\n"),
             CellKind::Void => Ok(()),
         };
     }

@@ -9,10 +9,9 @@ mod run;
 pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share, spent_words};
 
 use super::composer::Candidate;
+use super::settings::models;
 use super::{App, Popup, lists};
 use crate::agent::WorktreeAct;
-use crate::message::sanitize_line;
-use crate::subagent::Command;
 
 #[derive(Clone, Copy)]
 pub struct SlashCommand {
@@ -108,17 +107,14 @@ const WORKTREE: &str = "N (see /worktrees)";
 
 /// Every slash command, in the order of the help.
 pub static COMMANDS: &[SlashCommand] = &[
-    SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::Help { scroll: 0 }))
+    SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::help()))
         .plain("lists what can be typed.", |plain, _| plain.help()),
     SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents)
         .plain("", |plain, _| plain.tasks()),
     SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks)
         .plain("lists the agents.", |plain, _| plain.tasks()),
-    SlashCommand::new("model", "[NAME]", "show or change the model", slash_model).plain_with(
-        "PROVIDER/NAME",
-        "NAME changes the model from the next message on.",
-        Plain::model,
-    ),
+    SlashCommand::new("model", "[[N] NAME]", "choose the model, or the one of agent N for its next run", slash_model)
+        .plain_with("PROVIDER/NAME", "NAME changes the model from the next message on.", Plain::model),
     SlashCommand::new("mode", "[MODE]", "show or set the permission mode", App::slash_mode),
     SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
@@ -198,11 +194,10 @@ fn slash_worktrees(app: &mut App, _: &str) {
 }
 
 fn slash_model(app: &mut App, name: &str) {
-    if name.is_empty() {
-        app.show_model();
-    } else {
-        app.out.inform(format!("looking for {}", sanitize_line(name)));
-        app.out.send(Command::UseModel { name: name.to_owned() });
+    match name.split_once(char::is_whitespace) {
+        _ if name.is_empty() => models::open(app),
+        Some((agent, name)) => app.slash_model_of(agent, name.trim()),
+        None => models::choose(app, name),
     }
 }
 

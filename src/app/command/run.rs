@@ -9,10 +9,9 @@ use crate::app::agents::plain_text::as_text;
 use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
-use crate::app::{Action, App, Armed, Effect, Focus, ListPopup, ModelState, Popup, lists};
-use crate::message::{AgentId, MessageId, WireFormat};
+use crate::app::{Action, App, Armed, Effect, Focus, ListPopup, Popup, lists};
+use crate::message::{AgentId, MessageId, sanitize_line};
 use crate::permission::PermissionMode;
-use crate::provider::table::ProviderTable;
 use crate::subagent::Command;
 
 /// Returns `true` if what was written after a slash is a command and no path: only that of a file to write may hold more
@@ -288,26 +287,16 @@ impl App {
         }
     }
 
-    pub(super) fn show_model(&mut self) {
-        let body = match &self.status.model {
-            ModelState::Chosen(model) => {
-                let window =
-                    model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
-                let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
-                let by = if model.provider == model.display { String::new() } else { format!(" ({})", model.provider) };
-                format!("**{}**{by}{window}{note}", model.display)
-            }
-            ModelState::Searching(None) => "Still looking for a model.".to_owned(),
-            ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
-            ModelState::Missing(reason) => format!("No model answers. {reason}"),
+    /// Lets another model answer a subagent from its next run on.
+    pub(super) fn slash_model_of(&mut self, wanted: &str, name: &str) {
+        let Some(agent) = self.agents.find(wanted) else {
+            self.out.warn("usage: /model NAME, or /model N NAME (see /tasks)");
+            return;
         };
-        let table = ProviderTable::default();
-        let body = format!(
-            "{body}\n\nTo use another, type `/model provider/name` or start with `--model provider/name`, or set `{}` \
-             (with `{}` for a local server).",
-            table.main_keys().join("` or `"),
-            table.address_variable(WireFormat::OpenAi).unwrap_or_default()
-        );
-        self.overlay.open(Popup::Text { title: "model".to_owned(), body, scroll: 0 });
+        let (id, label, ended) = (agent.id, agent.name.clone(), agent.has_ended());
+        let key = self.keymap().chord_of(Context::Agents, Action::Resume).unwrap_or_default();
+        let when = if ended { format!("once it is resumed ({key})") } else { "from its next run on".to_owned() };
+        self.out.inform(format!("{label}: {} {when}", sanitize_line(name)));
+        self.out.send(Command::UseModel { agent: id, name: name.to_owned() });
     }
 }

@@ -113,6 +113,12 @@ impl Composer {
         self.history.push(text);
     }
 
+    /// Returns `true` if nothing of its line stands behind the cursor.
+    pub fn is_at_line_end(&self) -> bool {
+        let after = self.draft.editor.after_cursor();
+        after.is_empty() || after.starts_with('\n')
+    }
+
     /// Returns `true` if the history was looked through since the text was last edited or sent.
     pub fn walks_history(&self) -> bool {
         self.walked
@@ -376,7 +382,10 @@ impl Composer {
     }
 
     pub fn take_completion(&mut self, at: usize) {
-        if let Some(completion) = &mut self.completion {
+        if let Some(search) = &mut self.search {
+            search.choose(at);
+            self.handle_key(&Key { code: KeyCode::Tab, mods: Mods::NONE });
+        } else if let Some(completion) = &mut self.completion {
             completion.choose(at);
             self.handle_key(&Key { code: KeyCode::Tab, mods: Mods::NONE });
         }
@@ -424,7 +433,7 @@ impl Composer {
 
     pub fn start_search(&mut self) {
         self.completion = None;
-        self.search = Some(HistorySearch::default());
+        self.search = Some(HistorySearch::new(&self.history));
     }
 
     pub fn search(&self) -> Option<&HistorySearch> {
@@ -434,19 +443,17 @@ impl Composer {
     fn search_key(&mut self, key: &Key) -> bool {
         let Some(search) = &mut self.search else { return false };
         match (key.mods, key.code) {
-            (Mods::NONE, KeyCode::Char(c)) => search.push(c, &self.history),
-            (Mods::NONE, KeyCode::Backspace) => search.pop(&self.history),
-            (Mods::CTRL, KeyCode::Char('r')) | (Mods::NONE, KeyCode::Up) => search.older(&self.history),
-            (Mods::CTRL, KeyCode::Char('s')) | (Mods::NONE, KeyCode::Down) => search.newer(&self.history),
+            (Mods::CTRL, KeyCode::Char('r')) | (Mods::NONE, KeyCode::Down) => search.older(),
+            (Mods::CTRL, KeyCode::Char('s')) | (Mods::NONE, KeyCode::Up) => search.newer(),
             (Mods::NONE, KeyCode::Esc) | (Mods::CTRL, KeyCode::Char('c' | 'g')) => self.search = None,
-            (Mods::NONE, KeyCode::Enter | KeyCode::Tab | KeyCode::Right) => {
+            (Mods::NONE, KeyCode::Enter | KeyCode::Tab) => {
                 let found = search.found(&self.history).map(str::to_owned);
                 self.search = None;
                 if let Some(text) = found {
                     self.recall(&text);
                 }
             }
-            _ => return false,
+            _ => return search.key(*key, &self.history),
         }
         true
     }

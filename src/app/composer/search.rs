@@ -1,53 +1,75 @@
 //! The search through the messages sent before.
 //!
-//! Owns what is searched for and the match it is at. Invariant: the match, if any, holds the query.
+//! Owns what is searched for, the messages that hold it and the one that is chosen. Invariant: the matches are those of
+//! the query, newest first; without a query all messages are.
 
 use super::history::History;
+use crate::app::key::Key;
+use crate::app::line_edit::LineEdit;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistorySearch {
-    query: String,
-    at: Option<usize>,
+    query: LineEdit,
+    /// Places in the history, newest first.
+    matches: Vec<usize>,
+    chosen: usize,
 }
 
 impl HistorySearch {
-    pub fn query(&self) -> &str {
+    pub(super) fn new(history: &History) -> Self {
+        let mut search = Self::default();
+        search.find(history);
+        search
+    }
+
+    pub fn query(&self) -> &LineEdit {
         &self.query
     }
 
-    pub fn found<'a>(&self, history: &'a History) -> Option<&'a str> {
-        history.entries().get(self.at?).map(String::as_str)
+    /// Returns the messages that hold the query, newest first.
+    pub fn matches<'a>(&self, history: &'a History) -> impl Iterator<Item = &'a str> {
+        self.matches.iter().filter_map(|at| history.entries().get(*at)).map(String::as_str)
     }
 
-    pub(super) fn push(&mut self, c: char, history: &History) {
-        self.query.push(c);
-        self.at = self.find(history, (0..history.entries().len()).rev());
+    pub fn chosen(&self) -> usize {
+        self.chosen
     }
 
-    pub(super) fn pop(&mut self, history: &History) {
-        self.query.pop();
-        self.at = self.find(history, (0..history.entries().len()).rev());
+    pub(super) fn found<'a>(&self, history: &'a History) -> Option<&'a str> {
+        history.entries().get(*self.matches.get(self.chosen)?).map(String::as_str)
     }
 
-    pub(super) fn older(&mut self, history: &History) {
-        let end = self.at.unwrap_or(history.entries().len());
-        self.at = self.find(history, (0..end).rev()).or(self.at);
-    }
-
-    pub(super) fn newer(&mut self, history: &History) {
-        let start = self.at.map_or(0, |at| at + 1);
-        self.at = self.find(history, start..history.entries().len()).or(self.at);
-    }
-
-    /// Finds the first entry that holds the query; capitals count only if the query has any.
-    fn find(&self, history: &History, mut order: impl Iterator<Item = usize>) -> Option<usize> {
-        if self.query.is_empty() {
-            return None;
+    /// Edits the query. Returns `true` if the key means something there.
+    pub(super) fn key(&mut self, key: Key, history: &History) -> bool {
+        let before = self.query.text().to_owned();
+        let taken = self.query.key(key);
+        if self.query.text() != before {
+            self.find(history);
         }
-        let exact = self.query.chars().any(char::is_uppercase);
-        order.find(|at| {
-            let entry = &history.entries()[*at];
-            if exact { entry.contains(&self.query) } else { entry.to_lowercase().contains(&self.query) }
-        })
+        taken
+    }
+
+    pub(super) fn choose(&mut self, entry: usize) {
+        self.chosen = entry.min(self.matches.len().saturating_sub(1));
+    }
+
+    pub(super) fn older(&mut self) {
+        self.choose(self.chosen + 1);
+    }
+
+    pub(super) fn newer(&mut self) {
+        self.chosen = self.chosen.saturating_sub(1);
+    }
+
+    /// Finds the messages that hold the query; capitals count only if the query has any.
+    fn find(&mut self, history: &History) {
+        let query = self.query.text();
+        let exact = query.chars().any(char::is_uppercase);
+        let holds = |entry: &String| {
+            query.is_empty() || if exact { entry.contains(query) } else { entry.to_lowercase().contains(query) }
+        };
+        let entries = history.entries().iter().enumerate().rev();
+        self.matches = entries.filter(|(_, entry)| holds(entry)).map(|(at, _)| at).collect();
+        self.chosen = 0;
     }
 }

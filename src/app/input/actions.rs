@@ -8,6 +8,7 @@ use super::keymap::Context;
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
 use crate::app::panes::PaneSize;
+use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
 use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, report_markdown};
 use crate::message::AgentId;
@@ -121,6 +122,9 @@ impl App {
             Action::Top => Motion::Top,
             Action::SearchNext => Motion::FindDown,
             Action::SearchPrevious => Motion::FindUp,
+            Action::Bottom if self.view.focus() == Focus::Composer && !self.leads_to_bottom(id) => {
+                return Handled::Ignored;
+            }
             Action::Bottom => {
                 self.view.drop_seek(&mut self.out);
                 self.view.pane_mut(id).scroll.follow();
@@ -132,6 +136,11 @@ impl App {
         Handled::Consumed
     }
 
+    /// Returns `true` if the key that leads to the end of a line has nowhere to lead to but the end of a transcript.
+    fn leads_to_bottom(&self, id: AgentId) -> bool {
+        self.messages.composer().is_at_line_end() && self.view.pane(id).scroll.is_held()
+    }
+
     fn act_anywhere(&mut self, action: Action) -> Handled {
         match action {
             // From the palette, these may be asked for while no agent has the focus.
@@ -139,7 +148,7 @@ impl App {
                 self.out.inform("select an agent first");
             }
             Action::Message => self.message_agent(),
-            Action::FocusAgent(number) => self.focus_number(number),
+            Action::FocusAgent(digit) => self.focus_digit(digit),
             Action::IntoAgents => return self.go_into_agents(),
             Action::FocusNext | Action::FocusPrevious => self.move_focus(action),
             Action::ShowEnded => self.view.toggle_filed(),
@@ -167,8 +176,9 @@ impl App {
             Action::ShowPrompt | Action::CopyReport | Action::OpenPager | Action::FoldTools | Action::Search => {
                 self.look_at(action);
             }
-            Action::Help => self.overlay.open(Popup::Help { scroll: 0 }),
+            Action::Help => self.overlay.open(Popup::help()),
             Action::Palette => self.overlay.open(Popup::list(&lists::PALETTE)),
+            Action::Model => models::open(self),
             Action::Submit => self.submit(),
             Action::Newline => {
                 self.messages.composer_mut().newline();
@@ -214,13 +224,16 @@ impl App {
         self.view.set_focus(Focus::Composer);
     }
 
-    fn focus_number(&mut self, number: u8) {
-        let id = AgentId(u32::from(number));
-        if self.agents.get(id).is_none() {
-            self.out.inform(format!("no agent {number}"));
+    /// Focuses the agent with this number, or with the number that the digits pressed before begin.
+    fn focus_digit(&mut self, digit: u8) {
+        let known = |number: u32| self.agents.get(AgentId(number)).is_some();
+        let typed = self.keys.number(digit, self.view.focus() == Focus::Agents, self.out.now(), known);
+        let id = AgentId(typed.number);
+        if id.is_main() || self.agents.get(id).is_none() {
+            self.out.inform(format!("no agent {}", typed.number));
             return;
         }
-        if self.view.full().is_some() || self.focused_agent() == Some(id) {
+        if self.view.full().is_some() || self.focused_agent() == Some(id) && !typed.may_go_on {
             self.view.set_full(Some(id));
         }
         self.overlay.close();
@@ -304,6 +317,12 @@ impl App {
     /// Leaves the innermost view.
     fn leave(&mut self) {
         if self.overlay.close().is_some() || self.view.end_seek(&mut self.out) {
+            return;
+        }
+        if let Some(id) = self.view.full()
+            && self.view.pane_mut(id).search.take().is_some()
+        {
+            self.out.clear_flash();
             return;
         }
         if self.view.full().is_some() {
@@ -393,7 +412,12 @@ impl App {
                 let state = self.view.pane_mut(id);
                 state.detail = if state.detail == Detail::Brief { Detail::Whole } else { Detail::Brief };
             }
-            Action::Search => self.overlay.open(Popup::Search { agent: id, query: LineEdit::default() }),
+            Action::Search => {
+                self.view.drop_seek(&mut self.out);
+                let state = self.view.pane(id);
+                let before = Box::new((state.scroll, state.search));
+                self.overlay.open(Popup::Search { agent: id, query: LineEdit::default(), before });
+            }
             Action::ShowPrompt if !id.is_main() => self.overlay.open(Popup::Prompt { agent: id, scroll: 0 }),
             Action::CopyReport => self.copy_report(id),
             Action::OpenPager => {

@@ -10,7 +10,7 @@ pub mod key;
 pub mod keymap;
 pub(super) mod typing;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::Position;
 
@@ -25,6 +25,9 @@ use crate::message::AgentId;
 
 /// Lines that one turn of the wheel moves.
 const WHEEL: i32 = 3;
+
+/// How long a digit waits for the next one of an agent's number.
+const NUMBER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Whether what was offered an input had a use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,15 +45,35 @@ pub(super) struct Keyboard {
     chord: Vec<Key>,
     chord_at: Instant,
     typing: Typing,
+    /// The number of an agent that was typed last.
+    number: Option<(u32, Instant)>,
+}
+
+/// The number of an agent, as far as it was typed.
+pub(super) struct TypedNumber {
+    pub(super) number: u32,
+    /// Whether another digit would make it the number of another agent.
+    pub(super) may_go_on: bool,
 }
 
 impl Keyboard {
     pub(super) fn new(keymap: Keymap, now: Instant) -> Self {
-        Self { keymap, chord: Vec::new(), chord_at: now, typing: Typing::default() }
+        Self { keymap, chord: Vec::new(), chord_at: now, typing: Typing::default(), number: None }
     }
 
     pub(super) fn keymap(&self) -> &Keymap {
         &self.keymap
+    }
+
+    /// Takes a digit of an agent's number. It goes on with those typed right before if there is such an agent.
+    fn number(&mut self, digit: u8, in_agents: bool, now: Instant, known: impl Fn(u32) -> bool) -> TypedNumber {
+        let before =
+            self.number.take().filter(|(_, at)| in_agents && now.saturating_duration_since(*at) < NUMBER_PAUSE);
+        let longer = |number: u32, digit: u8| number.saturating_mul(10).saturating_add(u32::from(digit));
+        let number = before.map(|(number, _)| longer(number, digit)).filter(|number| known(*number));
+        let number = number.unwrap_or(u32::from(digit));
+        self.number = Some((number, now));
+        TypedNumber { number, may_go_on: in_agents && number > 0 && (0..=9).any(|digit| known(longer(number, digit))) }
     }
 
     /// Returns when a chord is forgotten, or a letter acts.
@@ -181,11 +204,12 @@ impl App {
             if let Some(line) = popup.line() {
                 line.key(key);
             }
+            overlay::actions::typed(self);
         } else if self.agent_files.view().is_some() {
             self.agent_files.type_key(key);
         } else if self.view.focus() == Focus::Composer {
             if key.typed() == Some('?') && self.messages.composer().is_empty() {
-                self.overlay.open(Popup::Help { scroll: 0 });
+                self.overlay.open(Popup::help());
             } else if key.code != KeyCode::Up || self.queued().is_empty() || !self.messages.unsend(&mut self.out) {
                 self.messages.composer_mut().handle_key(&key);
                 self.edited();
@@ -211,6 +235,7 @@ impl App {
         }
         if let Some(line) = self.overlay.popup_mut().and_then(Popup::line) {
             line.insert(text);
+            overlay::actions::typed(self);
             return;
         }
         if !self.overlay.is_open() && self.agent_files.paste(text) {

@@ -8,18 +8,32 @@ use ratatui::layout::Position;
 use super::popup::Popup;
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
-use crate::app::{Action, App, Effect, Motion};
+use crate::app::{Action, App, Effect, LineEdit, Motion};
 
 pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
+    let page = app.overlay.page();
     let step = match action {
         Action::MoveUp | Action::ScrollUp => -1,
         Action::MoveDown | Action::ScrollDown => 1,
-        Action::PageUp => -10,
-        Action::PageDown => 10,
+        Action::PageUp => -page,
+        Action::PageDown => page,
         Action::Top => isize::MIN,
         Action::Bottom => isize::MAX,
+        Action::Search => {
+            if let Some(Popup::Help { query, .. }) = app.overlay.popup_mut() {
+                *query = Some(LineEdit::default());
+            }
+            return Handled::Consumed;
+        }
         Action::Leave => {
-            app.overlay.close();
+            if let Some(Popup::Help { query: query @ Some(_), scroll }) = app.overlay.popup_mut() {
+                (*query, *scroll) = (None, 0);
+                return Handled::Consumed;
+            }
+            if let Some(Popup::Search { agent, before, .. }) = app.overlay.close() {
+                let state = app.view.pane_mut(agent);
+                (state.scroll, state.search) = *before;
+            }
             return Handled::Consumed;
         }
         Action::Accept => {
@@ -49,6 +63,15 @@ pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
     Handled::Consumed
 }
 
+/// Looks at once for what is being typed into a search.
+pub(in crate::app) fn typed(app: &mut App) {
+    if let Some(Popup::Search { agent, query, before }) = app.overlay.popup() {
+        let (agent, text, from) = (*agent, query.text().to_owned(), before.0.clone());
+        app.view.drop_seek(&mut app.out);
+        app.view.search_typed(agent, &text, &from);
+    }
+}
+
 /// Takes the chosen entry of the popup, or what was typed into it.
 fn accept(app: &mut App) {
     match app.overlay.close() {
@@ -57,13 +80,13 @@ fn accept(app: &mut App) {
             app.approvals.deny(id, text.text(), &mut app.out);
             app.leave_empty_approvals();
         }
-        Some(Popup::Search { agent, query }) => {
-            let sought = Some(query.text().to_owned()).filter(|text| !text.is_empty());
-            let found = sought.is_some();
-            app.view.pane_mut(agent).search = sought;
-            if found {
-                app.view.request_scroll(&app.agents, agent, Motion::FindLast, &mut app.out);
-            }
+        Some(Popup::Search { agent, query, .. }) if !query.text().is_empty() => {
+            app.view.pane_mut(agent).search = Some(query.text().to_owned());
+            app.view.request_scroll(&app.agents, agent, Motion::FindLast, &mut app.out);
+        }
+        Some(Popup::Search { agent, before, .. }) => {
+            let state = app.view.pane_mut(agent);
+            (state.scroll, state.search) = (before.0, None);
         }
         _ => {}
     }
@@ -88,7 +111,7 @@ pub(in crate::app) fn press(app: &mut App, at: Position) -> bool {
         }
         return true;
     }
-    let completes = !app.overlay.is_open() && app.messages.composer().completion().is_some();
+    let completes = !app.overlay.is_open() && app.messages.composer().is_choosing();
     if completes {
         app.messages.composer_mut().take_completion(entry);
         app.edited();

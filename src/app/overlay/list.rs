@@ -11,6 +11,7 @@ use crate::agent::{KeptWorktree, WorktreeAct};
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::keymap::Context;
+use crate::app::settings::models;
 use crate::app::{Action, AgentState, AgentView, App, Effect};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 
@@ -119,18 +120,18 @@ pub enum ListStyle {
     Agent(AgentId),
 }
 
-fn cell(text: impl Into<String>, style: ListStyle) -> ListCell {
+pub(in crate::app) fn cell(text: impl Into<String>, style: ListStyle) -> ListCell {
     ListCell { text: ListText::Plain(text.into()), style, columns: None, gives_way: false }
 }
 
 impl ListCell {
-    fn wide(self, columns: usize) -> Self {
+    pub(in crate::app) fn wide(self, columns: usize) -> Self {
         Self { columns: Some(columns), ..self }
     }
 }
 
 impl ListEntry {
-    fn new(id: impl Into<String>, cells: Vec<ListCell>) -> Self {
+    pub(in crate::app) fn new(id: impl Into<String>, cells: Vec<ListCell>) -> Self {
         Self { id: id.into(), cells, chord: None }
     }
 }
@@ -215,11 +216,15 @@ pub static AGENTS: ListKind = ListKind {
 pub static THEMES: ListKind = ListKind {
     name: "themes",
     title: |_| "theme".to_owned(),
-    columns: 40,
+    columns: 50,
     head: None,
     has_query: false,
     entries: |app, _, _| {
-        let row = |name: &String| ListEntry::new(name.clone(), vec![cell(sanitize_line(name), ListStyle::Text)]);
+        let row = |name: &String| {
+            let about = about_theme(name).map(|words| format!("  {words}")).unwrap_or_default();
+            let cells = vec![cell(sanitize_line(name), ListStyle::Text).wide(16), cell(about, ListStyle::Muted)];
+            ListEntry::new(name.clone(), cells)
+        };
         app.themes().iter().map(row).collect()
     },
     empty: "",
@@ -231,6 +236,35 @@ pub static THEMES: ListKind = ListKind {
     },
     acts: &[],
     shows_choice: true,
+};
+
+/// Returns which terminals a theme of the program is made for: the ground stays that of the terminal.
+pub(in crate::app) fn about_theme(name: &str) -> Option<&'static str> {
+    match name {
+        "dark" | "high-contrast" => Some("for dark terminals"),
+        "light" => Some("for light terminals"),
+        "terminal-16" => Some("the terminal's own colors"),
+        _ => None,
+    }
+}
+
+/// The models that the services offer.
+pub static MODELS: ListKind = ListKind {
+    name: "models",
+    title: |app| match app.status().model.chosen() {
+        Some(model) if model.provider == model.display => format!("model · now {}", model.display),
+        Some(model) => format!("model · now {} ({})", model.display, model.provider),
+        None => "model".to_owned(),
+    },
+    columns: 100,
+    head: Some(models::head),
+    has_query: true,
+    entries: models::entries,
+    empty: "no model of this name is listed; enter takes it as typed",
+    accept_word: Some("use"),
+    accept: models::accept,
+    acts: &[],
+    shows_choice: false,
 };
 
 /// What is allowed in advance, to look at and to take back.

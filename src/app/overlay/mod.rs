@@ -19,6 +19,8 @@ pub(super) struct Overlay {
     popup: Option<Popup>,
     /// Last line that what is in front, or the open question, can scroll to.
     end: usize,
+    /// Lines of a text that are seen at once.
+    rows: usize,
     /// Apart, because it is large and seldom there.
     wizard: Box<Wizard>,
 }
@@ -60,8 +62,16 @@ impl Overlay {
         self.end
     }
 
-    pub(super) fn set_end(&mut self, end: usize) {
-        self.end = end;
+    pub(super) fn set_end(&mut self, end: usize, rows: usize) {
+        (self.end, self.rows) = (end, rows);
+    }
+
+    /// Returns how far a page goes: as many lines as are seen of a text, but one; ten entries of a list.
+    pub(super) fn page(&self) -> isize {
+        match &self.popup {
+            Some(Popup::List(_)) | None => 10,
+            Some(_) => isize::try_from(self.rows.saturating_sub(1).max(1)).unwrap_or(10),
+        }
     }
 
     pub(super) fn list(&self) -> Option<&ListPopup> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::line_edit::LineEdit;
 use super::list::{ListKind, ListPopup};
+use crate::app::Scroll;
 use crate::app::action::Action;
 use crate::app::command::{COMMANDS, SlashCommand};
 use crate::app::keymap::{Context, Keymap};
@@ -19,6 +20,8 @@ pub enum Popup {
     Help {
         /// First visible line.
         scroll: usize,
+        /// What is typed to show only some of the keys.
+        query: Option<LineEdit>,
     },
     /// The wizard that makes a new agent; the app keeps its state also while it is closed.
     Wizard,
@@ -43,6 +46,8 @@ pub enum Popup {
     Search {
         agent: AgentId,
         query: LineEdit,
+        /// Where the view stood, and what was sought there before.
+        before: Box<(Scroll, Option<String>)>,
     },
     /// Whether to delete an agent's file.
     DeleteAgent {
@@ -57,6 +62,11 @@ impl Popup {
         Self::List(ListPopup::new(kind, 0))
     }
 
+    #[must_use]
+    pub fn help() -> Self {
+        Self::Help { scroll: 0, query: None }
+    }
+
     pub fn is_list(&self, kind: &ListKind) -> bool {
         matches!(self, Self::List(list) if list.kind.name == kind.name)
     }
@@ -66,6 +76,10 @@ impl Popup {
             Self::List(list) if list.kind.has_query => {
                 list.chosen = 0;
                 Some(&mut list.query)
+            }
+            Self::Help { scroll, query: Some(query) } => {
+                *scroll = 0;
+                Some(query)
             }
             Self::Comment { text, .. } => Some(text),
             Self::Search { query, .. } => Some(query),
@@ -77,7 +91,7 @@ impl Popup {
     pub fn takes_text(&self) -> bool {
         match self {
             Self::List(list) => list.kind.has_query,
-            Self::Comment { .. } | Self::Search { .. } | Self::Wizard => true,
+            Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } | Self::Wizard => true,
             _ => false,
         }
     }
@@ -86,6 +100,7 @@ impl Popup {
         match self {
             Self::Wizard => Context::Wizard,
             Self::DeleteAgent { .. } => Context::Confirm,
+            Self::Help { query: Some(_), .. } => Context::Popup,
             Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. } => Context::Text,
             Self::List(_) | Self::Comment { .. } | Self::Search { .. } => Context::Popup,
         }
@@ -104,9 +119,10 @@ impl Popup {
     /// Returns the first visible line of a popup that scrolls.
     pub fn scroll(&mut self) -> Option<&mut usize> {
         match self {
-            Self::Help { scroll } | Self::Prompt { scroll, .. } | Self::Cost { scroll } | Self::Text { scroll, .. } => {
-                Some(scroll)
-            }
+            Self::Help { scroll, .. }
+            | Self::Prompt { scroll, .. }
+            | Self::Cost { scroll }
+            | Self::Text { scroll, .. } => Some(scroll),
             _ => None,
         }
     }
@@ -162,9 +178,31 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
             Some((score, PaletteEntry { act, chord, matched }))
         })
         .collect();
-    // Of equal matches the shorter one is closer to what was typed; without a query the order is that of the list.
-    found.sort_by_key(|(score, entry)| {
-        (std::cmp::Reverse(*score), if query.is_empty() { 0 } else { entry.act.words().len() })
+    // What can be done now comes first, then commands, then names and words that begin as what was typed.
+    found.sort_by_cached_key(|(score, entry)| {
+        let (words, is_action) = (entry.act.words(), matches!(entry.act, PaletteAct::Action(_)));
+        let rank = (!is_possible(entry.act, keymap, context), beginning(&words, query), is_action);
+        // Of equal matches the shorter one is closer to what was typed; without a query the order is that of the list.
+        (rank, std::cmp::Reverse(*score), if query.is_empty() { 0 } else { words.len() })
     });
     found.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Returns `true` if an act means something where the user is: a command does anywhere.
+fn is_possible(act: PaletteAct, keymap: &Keymap, context: Context) -> bool {
+    match act {
+        PaletteAct::Command(_) => true,
+        PaletteAct::Action(action) => keymap.chord_of(context, action).is_some(),
+    }
+}
+
+/// Returns how far from their beginning words hold a query: 0 at the beginning of all, 1 at that of a word, 2 elsewhere.
+fn beginning(words: &str, query: &str) -> u8 {
+    let query = query.trim().to_lowercase();
+    let words = words.trim_start_matches('/').to_lowercase();
+    match () {
+        () if words.starts_with(&query) => 0,
+        () if words.split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(&query)) => 1,
+        () => 2,
+    }
 }

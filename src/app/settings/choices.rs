@@ -4,6 +4,7 @@
 //! views. Invariant: however the list of themes is left, but by taking one, the screen is drawn in the theme it had.
 
 use crate::app::layout::LayoutMode;
+use crate::app::lists::about_theme;
 use crate::app::outbox::Outbox;
 use crate::app::{Effect, MouseCapture};
 
@@ -46,7 +47,8 @@ impl Settings {
     }
 
     pub(in crate::app) fn use_theme(&mut self, name: &str, out: &mut Outbox) {
-        out.inform(format!("theme: {name}"));
+        let about = about_theme(name).map(|words| format!(", {words}")).unwrap_or_default();
+        out.inform(format!("theme: {name}{about}"));
         name.clone_into(&mut self.theme);
         out.push(Effect::Remember(UserChoice::Theme(name.to_owned())));
     }

@@ -3,5 +3,6 @@
 //! Owns these facts. Leaves reading and keeping them to `tui`. Invariant: nothing here depends on an agent.
 
 pub(super) mod choices;
+pub(super) mod models;
 pub(super) mod setup;
 pub(super) mod status;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::View;
 use super::panes::PaneSize;
-use super::scroll::{Scroll, ScrollTarget};
+use super::scroll::{Motion, Scroll, ScrollTarget};
 use super::selection::{Selection, SelectionEnd};
 use crate::app::{AgentView, Agents};
 use crate::message::AgentId;
@@ -54,6 +54,14 @@ pub struct PaneState {
 impl View {
     pub(in crate::app) fn pane(&self, agent: AgentId) -> PaneState {
         self.panes.get(&agent).cloned().unwrap_or_default()
+    }
+
+    /// Looks for what is being typed, from where the view stood before; without a text it stands there again.
+    pub(in crate::app) fn search_typed(&mut self, agent: AgentId, text: &str, from: &Scroll) {
+        let state = self.pane_mut(agent);
+        state.search = Some(text.to_owned()).filter(|text| !text.is_empty());
+        let motion = state.search.as_ref().map(|_| Motion::FindTyped);
+        state.scroll = Scroll { found: None, motion, ..from.clone() };
     }
 
     pub(in crate::app) fn pane_mut(&mut self, agent: AgentId) -> &mut PaneState {

@@ -33,6 +33,10 @@ pub enum Motion {
     FindUp,
     /// To the last line of all that holds the sought text.
     FindLast,
+    /// To the first line of all that holds the sought text.
+    FindFirst,
+    /// As [`Self::FindLast`], for a text that is still being typed: only what is held is looked at.
+    FindTyped,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,4 +108,6 @@ pub struct Drawn {
     pub list: Vec<(Rect, usize)>,
     /// Last line a popup or the open question can scroll to.
     pub popup_end: usize,
+    /// Lines of a popup that are seen at once.
+    pub popup_rows: usize,
 }

@@ -315,7 +315,7 @@ impl PlainSession for Session {
     }
 
     fn model(&mut self, name: &str) {
-        self.order(Command::UseModel { name: name.to_owned() });
+        self.order(Command::UseModel { agent: AgentId::MAIN, name: name.to_owned() });
     }
 
     /// Begins a new conversation, at the second time if that stops agents.

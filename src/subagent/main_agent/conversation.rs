@@ -171,7 +171,8 @@ impl Conversation {
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
-            Command::UseModel { name } => self.use_model(name),
+            Command::UseModel { agent, name } if agent.is_main() => self.use_model(name),
+            Command::UseModel { agent, name } => self.tree.use_model(agent, &name).await,
             Command::Forget { grant, holder } => self.tree.setup().permissions.forget(&grant, &holder),
             Command::Draft { wish } => {
                 while self.drafts.try_join_next().is_some() {}

@@ -15,6 +15,7 @@ use crate::agent::{
     Agent, Cancel, EventKind, Inbox, InboxMessage, Outcome, PendingReport, RunMode, Status, StopCause, Urgency,
 };
 use crate::message::{AgentId, MessageId};
+use crate::subagent::main_agent::connection::{ModelRequest, ModelScope};
 use crate::subagent::tree::{Parent, Tree};
 use crate::subagent::workspace::IsolationSpec;
 
@@ -97,6 +98,27 @@ impl Tree {
         if let Some(running) = self.running(agent) {
             running.work.stop(StopCause::User);
         }
+    }
+
+    /// Lets another model answer a subagent from its next run on, and says so.
+    pub(in crate::subagent) async fn use_model(&self, agent: AgentId, name: &str) {
+        let said = {
+            let mut registry = self.registry();
+            let Some(entry) = registry.get_mut(&agent) else { return };
+            let own = &entry.template.own;
+            let request = ModelRequest { name, scope: ModelScope::Anywhere, parent: &own.connection, main: &own.main };
+            match (self.setup().resolve_model)(&request) {
+                Ok(connection) => {
+                    let words = format!("{} answers {} from its next run on.", connection.model.display, entry.name);
+                    entry.template.agent.provider = connection.provider.clone();
+                    entry.template.agent.model = connection.model.clone();
+                    entry.template.own.connection = connection;
+                    words
+                }
+                Err(why) => format!("{} keeps its model: {why}", entry.name),
+            }
+        };
+        self.sink().notify(said).await;
     }
 
     /// Stops every subagent, and returns those that worked.

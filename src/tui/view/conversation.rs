@@ -19,6 +19,8 @@ use crate::message::AgentId;
 const MARGIN: u16 = 1;
 /// Longest line of running text: beyond this, the eye loses the next line.
 const MEASURE: u16 = 120;
+/// Fewest rows of a view that gives one of them to what says how much arrived.
+const FEWEST_ROWS: u16 = 3;
 
 /// Draws the conversation and says what was visible; `None` if there is nothing yet.
 pub(super) fn draw(
@@ -38,9 +40,38 @@ pub(super) fn draw(
     }
     let inner = inner(area);
     let state = ctx.app.pane(AgentId::MAIN);
-    let shown = transcript.draw(StepView::kept(&main.cells), &state, (Follow::Tail, Spacing::Loose), ctx, inner, buf);
-    chip(&state, &shown, main.cells.arrived(), ctx, area, buf);
-    Some(shown)
+    let story = StepView::kept(&main.cells);
+    Some(scrolled((AgentId::MAIN, main.cells.arrived()), &state, inner, ctx, buf, |state, area, buf| {
+        transcript.draw(story, state, (Follow::Tail, Spacing::Loose), ctx, area, buf)
+    }))
+}
+
+/// Draws a transcript. While its view stays put, a row of its own below it says how much arrived since, and which key
+/// leads there.
+pub(super) fn scrolled(
+    (agent, arrived): (AgentId, u64),
+    state: &PaneState,
+    area: Rect,
+    ctx: &RenderContext<'_>,
+    buf: &mut Buffer,
+    mut draw: impl FnMut(&PaneState, Rect, &mut Buffer) -> Shown,
+) -> Shown {
+    if !state.scroll.is_held() || area.height < FEWEST_ROWS {
+        return draw(state, area, buf);
+    }
+    let above = Rect { height: area.height - 1, ..area };
+    let shown = draw(state, above, buf);
+    if shown.at.is_some() {
+        let row = Rect { y: area.bottom() - 1, height: 1, ..area };
+        chip(agent, state.scroll.news(arrived), ctx, row, buf);
+        return shown;
+    }
+    // The end came into view: it has the row, too.
+    clear(area, buf);
+    let mut state = state.clone();
+    (state.scroll.at, state.scroll.motion, state.scroll.found) = (None, None, shown.found);
+    let again = draw(&state, area, buf);
+    Shown { found: shown.found, missed: shown.missed, copied: shown.copied.or(again.copied), ..again }
 }
 
 pub(super) fn inner(area: Rect) -> Rect {
@@ -49,25 +80,16 @@ pub(super) fn inner(area: Rect) -> Rect {
 }
 
 /// Draws what says that the view stays put, and how much arrived since.
-pub(super) fn chip(
-    state: &PaneState,
-    shown: &Shown,
-    arrived: u64,
-    ctx: &RenderContext<'_>,
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    if shown.at.is_none() || area.height < 2 {
-        return;
-    }
-    let news = state.scroll.news(arrived);
-    let text =
-        if news > 0 { format!(" {news} new {} ", ctx.glyphs.down) } else { format!(" more {} ", ctx.glyphs.down) };
+fn chip(agent: AgentId, news: u64, ctx: &RenderContext<'_>, row: Rect, buf: &mut Buffer) {
+    let what = if news > 0 { format!("{news} new") } else { "more".to_owned() };
+    let is_here = ctx.app.focused_agent().unwrap_or(AgentId::MAIN) == agent;
+    let key = ctx.app.keymap().chord_of(ctx.app.context_behind_popup(), Action::Bottom).filter(|_| is_here);
+    let key = key.map(|key| format!(" {key}")).unwrap_or_default();
+    let full = format!(" {what} {}{key} ", ctx.glyphs.down);
+    let text = if width(&full) < usize::from(row.width) { full } else { format!("{what} {}", ctx.glyphs.down) };
     let columns = u16::try_from(width(&text)).unwrap_or(0);
-    if columns < area.width {
-        let place = Rect { x: area.right() - columns - 1, y: area.bottom() - 1, width: columns, height: 1 };
-        clear(place, buf);
-        buf.set_string(place.x, place.y, text, ctx.theme.chip);
+    if columns < row.width {
+        buf.set_string(row.right() - columns, row.y, text, ctx.theme.chip);
     }
 }
 

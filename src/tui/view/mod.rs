@@ -20,6 +20,7 @@ mod pane_strip;
 mod popup;
 mod queued;
 mod render_context;
+mod search_line;
 mod select;
 mod sparkline;
 mod status;
@@ -132,8 +133,8 @@ impl Screen {
         if let Some(view) = files {
             painted.marks.cursor = agent_files::draw(view, prompt, &ctx, buf, &mut painted.drawn);
         } else if app.focus() == Focus::Composer {
-            popup::completion(&ctx, &regions, buf, &mut painted.drawn);
-            painted.marks.cursor = Some(cursor);
+            let query = popup::completion(&ctx, &regions, buf, &mut painted.drawn);
+            painted.marks.cursor = query.or(Some(cursor));
         }
         if app.popup().is_some() {
             painted.marks.cursor = popup::draw(&ctx, buf, &mut painted.drawn);

@@ -7,13 +7,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::conversation::chip;
+use super::conversation::scrolled;
 use super::full_head;
 use super::money;
 use super::render_context::{RenderContext, used};
 use super::transcript::{Follow, Shown, Spacing, TranscriptView};
 use super::wrap::{fit, pad, pad_left, spans_width};
-use super::{limited, queued, sparkline};
+use super::{limited, queued, search_line, sparkline};
 use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, CellKind, LoadedUpTo, STOP_FROM, StepView};
@@ -58,6 +58,9 @@ pub(super) fn draw(
         body.x += 2;
         body.width -= 3;
     }
+    let search = search_line::row(pane.area).filter(|_| pane.size == PaneSize::Full);
+    let search = search.filter(|_| search_line::is_shown(agent.id, ctx));
+    body.height = body.height.saturating_sub(u16::from(search.is_some()));
     body = queued::below(&ctx.app.unread(agent.id), body, ctx, buf);
     let transcript = transcript?;
     if agent.cells.is_empty() {
@@ -79,9 +82,13 @@ pub(super) fn draw(
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
     let above = pane.area.height - 1 - body.height;
     let spacing = if pane.size == PaneSize::Full { Spacing::Loose } else { Spacing::Tight };
-    let mut shown = transcript.draw(story, &state, (follow, spacing), ctx, body, buf);
+    let mut shown = scrolled((agent.id, agent.cells.arrived()), &state, body, ctx, buf, |state, area, buf| {
+        transcript.draw(story, state, (follow, spacing), ctx, area, buf)
+    });
+    if let Some(row) = search {
+        search_line::draw(agent.id, shown.matches, row, ctx, buf);
+    }
     shown.rows = shown.rows.saturating_add(above);
-    chip(&state, &shown, agent.cells.arrived(), ctx, body, buf);
     Some(shown)
 }
 

@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 
 use super::links::LinkSpans;
 use super::pane;
+use super::popup::clear;
 use super::render_context::RenderContext;
 use super::transcript::TranscriptView;
 use super::wrap::width;
@@ -85,7 +86,7 @@ pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, ctx: &Rende
     let line = Line::from(spans);
     let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width - 2);
     let x = area.x + 1;
-    buf.set_string(x, area.y, " ".repeat(usize::from(columns)), theme.muted);
+    clear(Rect { x, width: columns, ..area }, buf);
     let title = if focused { theme.accent } else { theme.title };
     buf.set_line(x, area.y, &Line { style: title, ..line }, columns);
 }

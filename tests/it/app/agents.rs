@@ -7,6 +7,7 @@ use belvedere::agent::{
 use belvedere::app::{AgentState, Cell, CellId, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::permission::{Answer, ApprovalId};
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 use proptest::prelude::*;
 
 use crate::screens::scenes;
@@ -196,10 +197,50 @@ fn deltas_are_replaced_by_the_whole_reply() {
         reason: "slow".to_owned(),
     }));
     assert!(stage.text().contains("retrying in 5s (attempt 2): slow"));
+    let text = stage.text();
+    assert!(text.contains("gone wro") && text.contains("cut off, asking again (attempt 2)"), "{text}");
     stage.says(0, "right");
     stage.ends_turn(0, "right!", 10);
     assert_eq!(texts(&stage), ["Hello", "right!"]);
-    assert!(!stage.text().contains("attempt 2"));
+    assert!(!stage.text().contains("attempt 2") && !stage.text().contains("gone wro"));
+}
+
+#[test]
+fn a_reply_that_breaks_off_keeps_what_it_said_dimmed_and_marked() {
+    let mut stage = Stage::new(100, 24).with_model();
+    stage.asks("go");
+    let breaks = |stage: &mut Stage, said: &str, attempt| {
+        stage.says(0, said);
+        let reason = "The answer from anthropic broke off (unexpected end).".to_owned();
+        let retrying = TurnEvent::Retrying { attempt, wait_ms: 3_000, rate_limited: false, reason };
+        stage.main(EventKind::Turn(retrying));
+    };
+    breaks(&mut stage, "This will be cut off in the mid", 2);
+    let text = stage.text();
+    assert!(text.contains("This will be cut off in the mid"), "{text}");
+    assert!(text.contains("cut off, asking again (2 of 6)"), "{text}");
+    let (frame, _) = stage.draw();
+    let (x, y) = at(&frame, "This will be");
+    let faint = Theme::load("dark", ColorDepth::TrueColor).unwrap().faint;
+    assert_eq!(frame[(x, y)].fg, faint.fg.unwrap());
+    // Without a word in between, it is still the same that broke off.
+    breaks(&mut stage, "", 3);
+    assert!(stage.text().contains("cut off, asking again (3 of 6)"), "{}", stage.text());
+    breaks(&mut stage, "Another try", 4);
+    let text = stage.text();
+    assert!(text.contains("Another try") && !text.contains("This will be"), "only the last one is kept\n{text}");
+    stage.ends(0, Status::Failed, "", Some("The answer broke off six times."));
+    let text = stage.text();
+    assert!(text.contains("Another try") && !text.contains("asking again"), "{text}");
+}
+
+fn at(frame: &ratatui::buffer::Buffer, text: &str) -> (u16, u16) {
+    let rows = crate::screens::stage::as_text(frame);
+    let found = rows.lines().zip(0..).find_map(|(row, y)| Some((row.find(text)?, y))).unwrap();
+    (
+        u16::try_from(rows.lines().nth(found.1).unwrap()[..found.0].chars().count()).unwrap(),
+        u16::try_from(found.1).unwrap(),
+    )
 }
 
 #[test]

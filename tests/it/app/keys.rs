@@ -218,7 +218,7 @@ fn a_typed_text_never_becomes_a_command_of_another_region() {
 #[test]
 fn the_palette_finds_by_letters_and_carries_out() {
     let mut stage = scenes::eight_agents(120, 40);
-    stage.keys("<ctrl+p>mode");
+    stage.keys("<ctrl+p>next permission");
     assert!(stage.text().contains("switch to the next permission mode"), "{}", stage.text());
     let effects = stage.keys("<enter>");
     assert_eq!(commands(&effects), [Command::SetMode(PermissionMode::AcceptEdits)]);
@@ -231,7 +231,7 @@ fn slash_commands_do_what_they_say() {
     assert_eq!(commands(&stage.keys("/cancel 2<enter>")), [Command::Stop { agent: AgentId(2) }]);
     assert_eq!(commands(&stage.keys("/cancel all<enter>")), [Command::StopAll]);
     assert_eq!(commands(&stage.keys("/mode plan<enter>")), [Command::SetMode(PermissionMode::Plan)]);
-    let named = Command::UseModel { name: "llamacpp".to_owned() };
+    let named = Command::UseModel { agent: AgentId::MAIN, name: "llamacpp".to_owned() };
     assert_eq!(commands(&stage.keys("/model llamacpp<enter>")), [named]);
     stage.keys("/layout rail<enter>");
     assert!(stage.text().contains("layout: rail"));
@@ -287,7 +287,8 @@ fn the_user_is_told_only_while_looking_elsewhere() {
     let told: Vec<&Effect> = stage.effects.iter().filter(|effect| matches!(effect, Effect::Notify(_))).collect();
     assert_eq!(told, [&Effect::Notify("main › plan-2 needs your permission: make check".to_owned())]);
     assert!(stage.effects.contains(&Effect::SetTitle("⚠ belvedere needs you".to_owned())));
-    assert_eq!(stage.app.next_wakeup(), None, "nothing moves where nobody looks");
+    let wait = stage.app.next_wakeup().unwrap().saturating_duration_since(stage.app.now());
+    assert!(wait.as_millis() > 120, "only clocks move where another window has the focus");
 }
 
 #[test]
@@ -405,6 +406,33 @@ fn an_act_on_no_agent_says_what_is_missing() {
         assert_eq!(commands(&stage.keys(&format!("<ctrl+p>{}<enter>", act.replace(' ', "<space>")))), []);
         assert!(stage.text().contains("select an agent first"), "{act}: {}", stage.text());
     }
+}
+
+#[test]
+fn agents_above_nine_are_chosen_by_typing_their_number() {
+    let mut stage = Stage::new(120, 40).with_model();
+    stage.asks("work");
+    for agent in 1..=13 {
+        stage.spawns(agent, "explore", "Look around");
+        stage.starts(agent);
+    }
+    stage.draw();
+    stage.keys("<alt+2>12");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(12)));
+    stage.keys("1");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(1)), "after a while a number begins anew");
+    stage.keys("1");
+    stage.keys("3");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(3)));
+    stage.keys("10");
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(10)));
+    // Fast, as a number is typed, and over an agent that has the focus already.
+    stage.keys("1");
+    stage.wait(1_000);
+    stage.burst("13");
+    assert_eq!((stage.app.focused_agent(), stage.app.composer().text()), (Some(AgentId(13)), String::new()));
+    stage.keys("0");
+    assert!(stage.text().contains("no agent 0"), "{}", stage.text());
 }
 
 #[test]

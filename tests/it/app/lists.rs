@@ -99,9 +99,67 @@ fn completions_and_searches_stand_above_the_composer() {
     stage.keys("<esc><ctrl+u>");
     assert!(!stage.text().contains("history"), "{}", stage.text());
     stage.keys("<ctrl+r>z");
-    assert!(stage.text().contains("┌ history: z ─"), "{}", stage.text());
+    assert!(stage.text().contains("┌ sent messages ─"), "{}", stage.text());
+    assert!(stage.text().contains("│ › z  "), "{}", stage.text());
     assert!(stage.text().contains("│ no matching messages"), "{}", stage.text());
     stage.keys("<backspace>f");
-    assert!(stage.text().contains("┌ history: f ─"), "{}", stage.text());
-    assert!(stage.text().contains("│ fix the "), "{}", stage.text());
+    assert!(stage.text().contains("│ › f  "), "{}", stage.text());
+    assert!(stage.text().contains("│ fix the…"), "{}", stage.text());
+}
+
+#[test]
+fn the_search_through_sent_messages_opens_with_the_newest() {
+    let mut stage = Stage::new(80, 24);
+    let history = (1..=12).map(|number| History::line(&format!("message {number}"))).collect::<String>();
+    stage.event(Event::HistoryLoaded(History::parse(&history)));
+    stage.keys("<ctrl+r>");
+    let (buffer, painted) = stage.draw();
+    let text = as_text(&buffer);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("message ")).collect();
+    assert!(rows[0].starts_with("│ message 12 "), "{text}");
+    assert_eq!(rows.len(), 8, "{text}");
+    assert!(text.contains(" 1 of 12 "), "{text}");
+    let cursor = painted.marks.cursor.unwrap();
+    assert_eq!(buffer[(cursor.x - 2, cursor.y)].symbol(), "›", "the cursor stands in the query\n{text}");
+    stage.keys("2");
+    assert!(stage.text().contains(" 1 of 2 "), "12 and 2 hold it\n{}", stage.text());
+    stage.keys("<down><enter>");
+    assert_eq!(stage.app.composer().text(), "message 2");
+}
+
+#[test]
+fn the_keys_are_filtered_by_typing_and_pages_are_pages() {
+    let mut stage = Stage::new(80, 24);
+    stage.keys("?");
+    let first = stage.text();
+    assert!(!first.contains("… │"), "nothing is cut\n{first}");
+    let rows = first.lines().filter(|line| line.starts_with('│')).count();
+    stage.keys("<pagedown>");
+    assert!(stage.text().contains(&format!(" {}–", rows)), "a page but one line\n{}", stage.text());
+    stage.keys("/wrap up");
+    let text = stage.text();
+    assert!(text.contains("wrap up: report now") && !text.contains("open the command palette"), "{text}");
+    assert!(text.contains("/wrapup N"), "commands are among them\n{text}");
+    stage.keys("zzz");
+    assert!(stage.text().contains("no key or command matches"), "{}", stage.text());
+    stage.keys("<esc>");
+    assert!(stage.text().contains("open the command palette"), "esc shows all again\n{}", stage.text());
+    stage.keys("<esc>");
+    assert_eq!(stage.app.popup(), None);
+}
+
+#[test]
+fn the_palette_begins_with_commands_and_with_what_begins_as_typed() {
+    let mut stage = Stage::new(100, 30).with_model();
+    let entries = |stage: &mut Stage, keys: &str| -> Vec<String> {
+        stage.keys(&format!("<esc><ctrl+p>{keys}"));
+        let text = stage.text();
+        let rows = text.lines().filter_map(|line| line.split_once('│')?.1.split_once('│'));
+        rows.skip(1).map(|(row, _)| row.trim().to_owned()).collect()
+    };
+    let found = entries(&mut stage, "mo");
+    assert!(found[0].starts_with("/mode ") && found[1].starts_with("/model "), "{found:#?}");
+    assert!(entries(&mut stage, "")[0].starts_with("/help"));
+    let found = entries(&mut stage, "page");
+    assert!(found[0].contains("pageup"), "what can be done here comes first: {found:#?}");
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::{Effect, Event};
 use belvedere::message::AgentId;
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 
 use crate::screens::stage::Stage;
 
@@ -35,7 +36,7 @@ fn a_view_follows_the_tail_until_it_is_moved() {
         stage.says(0, &format!("line {number}\n\n"));
         assert_eq!(first_row(&mut stage), first, "the view moved at line {number}");
     }
-    assert!(stage.text().contains("78 new ↓"), "{}", stage.text());
+    assert!(stage.text().contains("78 new ↓ end"), "{}", stage.text());
     stage.keys("<esc>");
     assert!(stage.text().contains("line 139"));
 }
@@ -97,6 +98,106 @@ fn a_new_search_looks_everywhere_wherever_the_view_stands() {
     // What the search before found does not bound this one.
     stage.keys("/row 150<enter>");
     assert!(stage.text().contains("row 150") && !stage.text().contains("no match"), "{}", stage.text());
+}
+
+#[test]
+fn the_end_key_leads_to_the_bottom_from_the_composer() {
+    let mut stage = long_talk();
+    stage.keys("half a thought<pageup><pageup>");
+    let text = stage.text();
+    assert!(!text.contains("line 99") && text.contains("more ↓ end"), "{text}");
+    // In the middle of the line it is the key of the composer.
+    stage.keys("<home><end>");
+    assert!(!stage.text().contains("line 99"), "{}", stage.text());
+    stage.keys("<end>");
+    let text = stage.text();
+    assert!(text.contains("line 99") && !text.contains("more ↓"), "{text}");
+    assert_eq!(stage.app.composer().text(), "half a thought");
+}
+
+#[test]
+fn the_words_on_what_arrived_cover_no_text() {
+    let mut stage = Stage::new(40, 12).with_model();
+    stage.asks("count");
+    let text: String = (0..60).map(|number| format!("line {number} {}end\n\n", "x".repeat(22))).collect();
+    stage.says(0, &text);
+    stage.keys("<pageup><pageup>");
+    let text = stage.text();
+    let chip = text.lines().find(|line| line.contains("more ↓ end")).unwrap();
+    assert_eq!(chip.trim(), "more ↓ end", "{text}");
+}
+
+/// An agent in full view whose whole transcript fits.
+fn short_work() -> Stage {
+    let mut stage = Stage::new(100, 24);
+    stage.asks("read");
+    stage.spawns(1, "explore", "Read");
+    stage.starts(1);
+    let text = (1..=5).map(|number| format!("- case_{number} of the login")).collect::<Vec<_>>().join("\n");
+    stage.says(1, &text);
+    stage.draw();
+    stage.keys("<alt+1><alt+1>");
+    stage
+}
+
+#[test]
+fn a_search_counts_and_moves_also_where_everything_is_visible() {
+    let mut stage = short_work();
+    stage.keys("/login");
+    assert!(stage.text().contains("5 of 5"), "while it is typed\n{}", stage.text());
+    stage.keys("<enter>");
+    for (key, place) in
+        [("N", "4 of 5"), ("N", "3 of 5"), ("n", "4 of 5"), ("n", "5 of 5"), ("n", "1 of 5"), ("N", "5 of 5")]
+    {
+        stage.keys(key);
+        let text = stage.text();
+        assert!(text.contains(place) && !text.contains("no match"), "{key}: {text}");
+    }
+}
+
+#[test]
+fn the_current_match_is_told_apart_and_the_line_of_the_search_covers_nothing() {
+    let mut stage = short_work();
+    stage.keys("/login<enter>");
+    stage.draw();
+    stage.keys("N");
+    stage.draw();
+    let (buffer, _) = stage.draw();
+    let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
+    let grounds: Vec<_> = (0..24)
+        .filter_map(|y| {
+            (0..100)
+                .find(|x| {
+                    buffer[(*x, y)].bg == theme.search_match.bg.unwrap()
+                        || buffer[(*x, y)].bg == theme.search_current.bg.unwrap()
+                })
+                .map(|x| buffer[(x, y)].bg)
+        })
+        .collect();
+    let (plain, current) = (theme.search_match.bg.unwrap(), theme.search_current.bg.unwrap());
+    assert_eq!(grounds, [plain, plain, plain, current, plain]);
+    let text = stage.text();
+    assert!((1..=5).all(|number| text.contains(&format!("case_{number} of the login"))), "{text}");
+    assert!(text.contains("/login  4 of 5   n next  N previous  esc close"), "{text}");
+    stage.keys("<esc>");
+    let text = stage.text();
+    assert!(!text.contains("4 of 5") && text.contains("case_1"), "the search is closed, the view is not\n{text}");
+}
+
+#[test]
+fn a_search_that_is_given_up_leaves_the_view_where_it_was() {
+    let mut stage = long_talk();
+    stage.spawns(1, "explore", "Read");
+    stage.starts(1);
+    let text: String = (0..200).map(|number| format!("row {number}\n\n")).collect();
+    stage.says(1, &text);
+    stage.draw();
+    stage.keys("<alt+1><alt+1>");
+    stage.keys("/row 50");
+    assert!(stage.text().contains("row 50"), "{}", stage.text());
+    stage.keys("<esc>");
+    let text = stage.text();
+    assert!(text.contains("row 199") && !text.contains(" of "), "{text}");
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn connecting_makes_a_provider_that_knows_its_name_and_model() {
 #[test]
 fn a_name_that_is_nearly_known_is_asked_back() {
     let words = |wish: &str| ChoiceError::no_server(wish.to_owned(), &ProviderTable::default()).to_string();
-    assert!(words("sonet").starts_with("No provider found for sonet: did you mean sonnet?"), "{}", words("sonet"));
+    assert!(words("sonet").starts_with("No model \"sonet\"; did you mean sonnet?"), "{}", words("sonet"));
     assert!(words("anthropc/opus").contains("did you mean anthropic/opus?"), "{}", words("anthropc/opus"));
     assert!(words("oflin").contains("did you mean offline?"), "{}", words("oflin"));
     for other in ["qwen3", "mistral", "org/model", "sonnet"] {

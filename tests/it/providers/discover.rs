@@ -87,7 +87,7 @@ async fn what_keeps_a_named_server_from_use_is_said_with_what_to_do() {
             json(500, r#"{"error":{"message":"no db"}}"#),
             None,
             None,
-            "HOST had an internal error (HTTP 500: no db). See the log of HOST. To use it without listing its \
+            "HOST had a server error (HTTP 500: no db). See the log of HOST. To use it without listing its \
              models, name one with --model openai/NAME.",
         ),
         (

@@ -121,7 +121,7 @@ async fn statuses_become_typed_errors() {
     }
     for status in [500, 502, 504] {
         let error = json(status, "api_error", "no db").await;
-        let words = format!("HOST had an internal error (HTTP {status}: no db). See the log of HOST.");
+        let words = format!("HOST had a server error (HTTP {status}: no db). See the log of HOST.");
         assert_eq!((placeless(&error), error.is_transient()), (words, true));
     }
 }

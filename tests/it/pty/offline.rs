@@ -63,7 +63,8 @@ fn an_answer_for_the_project_holds_after_a_new_start() {
     terminal.send("\x1b[17~");
     terminal.shows("p project");
     // A key within a moment of the question would answer nothing.
-    terminal.wait("a second has passed", |screen| screen.contains("allow Bash?  ") && !screen.contains("allow Bash?  0s"));
+    terminal
+        .wait("a second has passed", |screen| screen.contains("allow Bash?  ") && !screen.contains("allow Bash?  0s"));
     terminal.send("p");
     terminal.wait("the file", |_| made.exists());
     terminal.send("\x03\x03");

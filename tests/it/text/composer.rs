@@ -171,9 +171,13 @@ fn the_history_is_searched() {
     }
     let mut composer = Composer::new(history);
     let found = |composer: &Composer| {
-        composer.search().and_then(|search| search.found(composer.history()).map(str::to_owned)).unwrap_or_default()
+        composer
+            .search()
+            .and_then(|search| search.matches(composer.history()).nth(search.chosen()).map(str::to_owned))
+            .unwrap_or_default()
     };
     composer.start_search();
+    assert_eq!(found(&composer), "Fix the logout", "the newest one at once");
     press(&mut composer, "fix");
     assert_eq!(found(&composer), "Fix the logout");
     press(&mut composer, "<ctrl+r>");

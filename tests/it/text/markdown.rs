@@ -323,7 +323,7 @@ fn highlighting_recolours_and_moves_nothing() {
     assert_eq!(texts(&before), texts(&after));
     assert_ne!(before, after);
     let keyword = after[2].spans.iter().find(|span| span.content == "fn").unwrap();
-    assert_eq!(keyword.style, theme.keyword);
+    assert_eq!(keyword.style, theme.keyword.patch(theme.code_ground()));
     // The rest arrives, also while an answer is on its way.
     doc.push("let b = 1;\n```\nend\n\n- x\n  ```rust\n  let c = 2;\n  ```\n");
     loop {
@@ -334,4 +334,25 @@ fn highlighting_recolours_and_moves_nothing() {
         }
         wait(&told);
     }
+}
+
+#[test]
+fn a_table_is_a_table_from_its_first_row_on() {
+    let text = "Here:\n\n| Name | Purpose |\n|---|:--|\n| auth | checks keys |\n";
+    for end in text.find("| Name").unwrap() + 3..text.len() {
+        let shown = shown(&text[..end], 40);
+        assert!(!shown.contains('|'), "{end}: {shown}");
+    }
+    // A line that only looks like one is not lost.
+    assert!(shown("| left", 40).contains("left"));
+    assert_eq!(shown("a | b", 40), "a | b");
+}
+
+#[test]
+fn a_block_of_code_has_a_ground() {
+    let rows = lines("Run:\n\n```sh\nmake\n\nmake test\n```\n", 40);
+    let ground = theme().code_block.bg;
+    assert!(ground.is_some());
+    let on_ground = rows.iter().map(|row| row.style.bg == ground).collect::<Vec<_>>();
+    assert_eq!(on_ground, [false, false, true, true, true]);
 }

@@ -194,3 +194,25 @@ fn the_environment_chooses_depth_and_signs() {
     assert_eq!(glyphs("ja_JP.UTF-8"), Glyphs::ASCII);
     assert_eq!(glyphs("C"), Glyphs::ASCII);
 }
+
+#[test]
+fn sixteen_colours_are_readable_where_blue_is_dark() {
+    let theme = Theme::load("terminal-16", ColorDepth::Ansi16).unwrap();
+    for name in Theme::STYLES {
+        let style = theme.style(name).unwrap();
+        assert_ne!(style.fg, Some(Color::Blue), "{name}");
+        let is_coloured = style.fg.is_some_and(|color| color != Color::Reset);
+        assert!(!is_coloured || !style.add_modifier.contains(Modifier::DIM), "{name} is dim and has a color");
+    }
+    for kind in ["explore", "plan", "code", "review", "search", "docs-writer", "tester", "debug", "architect"] {
+        assert_ne!(theme.agent(None, kind).fg, Some(Color::Blue), "{kind}");
+    }
+}
+
+#[test]
+fn headings_have_weight_and_are_no_links() {
+    for name in ["dark", "light", "high-contrast", "terminal-16"] {
+        let heading = Theme::load(name, ColorDepth::TrueColor).unwrap().heading;
+        assert!(heading.add_modifier.contains(Modifier::BOLD) && !heading.add_modifier.contains(Modifier::UNDERLINED));
+    }
+}

@@ -15,6 +15,7 @@ use super::report::TagReader;
 use super::state::Phase;
 use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, reveal_line, sanitize, sanitize_line};
+use crate::provider::retry::MAX_ATTEMPTS;
 use crate::tool::{Todo, ToolView};
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
@@ -70,6 +71,8 @@ pub struct AgentView {
     running: Vec<(String, CellId)>,
     /// Cells of text and thought of the present turn.
     turn: Vec<CellId>,
+    /// Cells of what replies to the present request had said before they broke off.
+    cut: Vec<CellId>,
     /// Reads the tags of a subagent's report out of the present turn.
     /// The first cell that the present turn may have.
     turn_from: CellId,
@@ -114,6 +117,7 @@ impl AgentView {
             running: Vec::new(),
             turn: Vec::new(),
             turn_from: 0,
+            cut: Vec::new(),
             tags: TagReader::default(),
         }
     }
@@ -232,6 +236,7 @@ impl AgentView {
                 self.turns = *turn;
                 self.turn.clear();
                 self.turn_from = self.cells.end();
+                self.cut.clear();
                 self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
             }
@@ -241,7 +246,8 @@ impl AgentView {
             }
             EventKind::Turn(TurnEvent::Thinking { text }) => self.delta(text, |text| CellKind::Thinking { text }, now),
             EventKind::Turn(TurnEvent::Retrying { attempt, wait_ms, rate_limited, reason }) => {
-                self.void_turn();
+                let last = (!rate_limited).then_some(MAX_ATTEMPTS);
+                self.cut_off_turn((*attempt, last.filter(|last| attempt <= last)));
                 let until = now + Duration::from_millis(*wait_ms);
                 let reason = sanitize_line(reason).into_owned();
                 let cell = self.cells.push(CellKind::Retry { attempt: *attempt, until, reason });
@@ -341,6 +347,43 @@ impl AgentView {
         text.trim().to_owned()
     }
 
+    /// Keeps what a reply had said before it broke off, until another one is complete.
+    fn cut_off_turn(&mut self, again: (u32, Option<u32>)) {
+        let has_said = self.turn.iter().any(|id| self.cells.get(*id).is_some_and(|cell| cell.said().is_some()));
+        if has_said {
+            self.forget_cut();
+        }
+        self.tags = TagReader::default();
+        for id in std::mem::take(&mut self.turn) {
+            let said = self.cells.get(id).and_then(Cell::said).filter(|said| !said.is_empty()).map(str::to_owned);
+            if said.is_some() {
+                self.cut.push(id);
+            }
+            self.cells.change(id, |kind| {
+                *kind = said.map_or(CellKind::Void, |text| CellKind::CutOff { text, again: Some(again) });
+            });
+        }
+        self.mark_cut(Some(again));
+    }
+
+    /// Takes back what a reply had said before it broke off: a whole one stands in its place.
+    fn forget_cut(&mut self) {
+        for id in std::mem::take(&mut self.cut) {
+            self.cells.change(id, |kind| *kind = CellKind::Void);
+        }
+    }
+
+    /// Says of what broke off whether it is asked for again.
+    fn mark_cut(&mut self, attempt: Option<(u32, Option<u32>)>) {
+        for id in &self.cut {
+            self.cells.change(*id, |kind| {
+                if let CellKind::CutOff { again, .. } = kind {
+                    *again = attempt;
+                }
+            });
+        }
+    }
+
     fn void_turn(&mut self) {
         self.tags = TagReader::default();
         for cell in std::mem::take(&mut self.turn) {
@@ -350,6 +393,7 @@ impl AgentView {
 
     /// Compares what arrived in pieces with the whole reply, and puts the whole in place where they differ.
     fn turn_ended(&mut self, message: &AssistantMessage) {
+        self.forget_cut();
         let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::said).collect();
         let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::thought).collect();
         let mut whole = (String::new(), String::new());

@@ -92,6 +92,8 @@ impl AgentView {
     /// Takes in the end of a run.
     pub(super) fn ended(&mut self, outcome: &Outcome, now: Instant) {
         self.cut_off_calls();
+        self.mark_cut(None);
+        self.cut.clear();
         self.turn.clear();
         self.last_turn = None;
         let mut outcome = outcome.clone();

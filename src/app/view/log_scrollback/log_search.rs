@@ -63,6 +63,7 @@ impl View {
     ) {
         let motion = match wished {
             Some(Motion::FindLast) => Some(Motion::FindUp),
+            Some(Motion::FindFirst) => Some(Motion::FindDown),
             wished => wished.filter(|motion| matches!(motion, Motion::FindUp | Motion::FindDown)),
         };
         match (motion, missed) {
@@ -72,10 +73,30 @@ impl View {
             }
             (_, true) => {
                 self.end_seek(out);
-                out.warn("no match");
+                if !self.begin_anew(wished, out) {
+                    out.warn("no match");
+                }
             }
             (None, false) => {}
         }
+    }
+
+    /// Goes on at the other end once nothing is left in a direction. Returns `true` if there is a match at all.
+    fn begin_anew(&mut self, wished: Option<Motion>, out: &mut Outbox) -> bool {
+        let (motion, words) = match wished {
+            Some(Motion::FindDown) => (Motion::FindFirst, "past the last match: back to the first"),
+            Some(Motion::FindUp) => (Motion::FindLast, "past the first match: back to the last"),
+            _ => return false,
+        };
+        let Some(id) = self.full else { return false };
+        let scroll = &mut self.panes.entry(id).or_default().scroll;
+        // Taken, so that a match that is gone is not looked for twice.
+        if scroll.found.take().is_none() {
+            return false;
+        }
+        scroll.motion = Some(motion);
+        out.inform(words);
+        true
     }
 
     /// Goes to the edge of what is held and reads on from there. Returns `true` if there is more to read.

@@ -14,7 +14,7 @@ use ratatui::text::{Line, Span};
 
 use super::markdown::Lined;
 use super::render_context::RenderContext;
-use super::wrap::{fit, fit_line, wrap_indented};
+use super::wrap::{fit, fit_line, wrap_indented, wrap_line};
 use crate::app::{AgentView, CellKind, Detail, Siblings, ToolState};
 use crate::message::AgentId;
 
@@ -84,9 +84,24 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderC
         }
         CellKind::Notice { text } => prefixed(ctx.glyphs.neutral, theme.muted, text, theme.muted, columns),
         CellKind::Error { text } => prefixed(ctx.glyphs.failed, theme.error, text, theme.error, columns),
+        CellKind::CutOff { text, again } => cut_off(text, *again, columns, ctx),
         CellKind::Text { .. } | CellKind::Report { .. } | CellKind::Void => Vec::new(),
     };
     lines.into()
+}
+
+/// Returns what a reply had said, and that it broke off.
+fn cut_off(text: &str, again: Option<(u32, Option<u32>)>, columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let style = ctx.theme.faint;
+    let mut lines: Vec<Line<'static>> =
+        text.trim_end().lines().flat_map(|row| wrap_line(&Line::styled(row.to_owned(), style), columns)).collect();
+    let words = match again {
+        Some((attempt, Some(last))) => format!("cut off, asking again ({attempt} of {last})"),
+        Some((attempt, None)) => format!("cut off, asking again (attempt {attempt})"),
+        None => "cut off".to_owned(),
+    };
+    lines.extend(prefixed(ctx.glyphs.stopped, ctx.theme.warning, &words, ctx.theme.warning, columns));
+    lines
 }
 
 fn prefixed(sign: &str, sign_style: Style, text: &str, style: Style, columns: u16) -> Vec<Line<'static>> {

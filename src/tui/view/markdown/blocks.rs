@@ -216,8 +216,7 @@ impl<'a> Writer<'a> {
 
     fn heading_style(&self, level: HeadingLevel) -> Style {
         match level {
-            HeadingLevel::H1 => self.theme.heading.add_modifier(Modifier::UNDERLINED),
-            HeadingLevel::H2 | HeadingLevel::H3 => self.theme.heading,
+            HeadingLevel::H1 | HeadingLevel::H2 | HeadingLevel::H3 => self.theme.heading,
             _ => self.theme.heading.add_modifier(Modifier::ITALIC),
         }
     }

@@ -74,7 +74,7 @@ impl CodeBlock {
     }
 
     fn plain_rows(&self, line: &str, index: usize, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-        self.wrap(&Line::from(Span::styled(line, theme.code_block)), index, width)
+        self.wrap(&Line::from(Span::styled(line, theme.code_block)).style(theme.code_ground()), index, width)
     }
 
     fn wrap(&self, line: &Line<'_>, index: usize, width: u16) -> Vec<Line<'static>> {
@@ -115,7 +115,7 @@ impl CodeBlock {
 
     fn replace(&self, line: &CodeLine, index: usize, lines: &mut [Line<'static>], width: u16, theme: &Theme) {
         let spans: Vec<Span<'_>> = line.pieces().map(|(text, class)| Span::styled(text, class.style(theme))).collect();
-        let rows = self.wrap(&Line::from(spans), index, width);
+        let rows = self.wrap(&Line::from(spans).style(theme.code_ground()), index, width);
         let Some(start) = self.rows.get(index).copied() else { return };
         let end = self.rows.get(index + 1).copied().unwrap_or(start + rows.len());
         if end - start == rows.len()

@@ -20,7 +20,7 @@ use self::code::CodeBlock;
 use self::phrase::labels_in;
 pub use self::phrase::{Label, Lined};
 use self::references::References;
-use self::split::{CodeFence, MarkdownPart, first_part};
+use self::split::{CodeFence, MarkdownPart, first_part, with_table_rule};
 use super::highlight::Highlighter;
 use super::theme::Theme;
 use crate::message::sanitize;
@@ -130,7 +130,8 @@ impl MarkdownDoc {
                 self.lines.extend(code.preview(&sanitize(rest), width, theme));
             }
         } else {
-            let mut rows = write_blocks(&sanitize(rest), |name| self.references.fixed(name), width, theme);
+            let mut rows =
+                write_blocks(&with_table_rule(&sanitize(rest)), |name| self.references.fixed(name), width, theme);
             self.references.replace_latest(std::mem::take(&mut rows.defined));
             self.append(rows);
         }

@@ -3,6 +3,8 @@
 //! Owns the rules of the cut. Leaves parsing to `blocks`. Invariant: a decision depends only on complete lines, or on
 //! what no later text can change, so that it is the same however the text arrives.
 
+use std::borrow::Cow;
+
 /// A list longer than this is cut before one of its items, so that a push into it stays cheap.
 const MAX_LIST_BYTES: usize = 4096;
 
@@ -81,6 +83,35 @@ pub(super) fn first_part(text: &str) -> MarkdownPart<'_> {
         after_blank = false;
     }
     MarkdownPart::Open
+}
+
+/// Returns an unfinished part with the rule that makes a table of it, if it ends in a row that begins one: the rule has
+/// not arrived yet, or not whole.
+pub(super) fn with_table_rule(rest: &str) -> Cow<'_, str> {
+    let start = rest.rfind("\n\n").map_or(0, |at| at + 2);
+    let block = rest[start..].trim_start_matches('\n');
+    let (head, after) = block.split_once('\n').unwrap_or((block, ""));
+    let is_rule = |line: &str| line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\r'));
+    let cells = cells_of(head);
+    if cells == 0 || after.contains('\n') || !is_rule(after) || is_rule(head) || cells_of(after) == cells {
+        return Cow::Borrowed(rest);
+    }
+    let kept = &rest[..rest.len() - after.len()];
+    Cow::Owned(format!("{}\n|{}", kept.trim_end_matches('\n'), "---|".repeat(cells)))
+}
+
+/// Returns how many cells a row of a table has that begins with a bar; 0 if the line is none.
+fn cells_of(line: &str) -> usize {
+    let line = line.trim();
+    let Some(inner) = line.strip_prefix('|').filter(|inner| !inner.trim().is_empty()) else { return 0 };
+    let inner = inner.strip_suffix('|').unwrap_or(inner);
+    let mut cells = 1;
+    let mut before = ' ';
+    for c in inner.chars() {
+        cells += usize::from(c == '|' && before != '\\');
+        before = c;
+    }
+    cells
 }
 
 struct Lines<'a> {

@@ -12,10 +12,12 @@ use super::{centred, frame, type_line};
 use crate::app::layout::Regions;
 use crate::app::{Drawn, ListEntry, ListPopup, ListStyle, ListText};
 use crate::message::format::clock;
-use crate::message::reveal_line;
+use crate::message::{reveal_line, sanitize_line};
 
 /// Rows of a box with one entry.
 const SMALLEST: u16 = 3;
+/// Messages that the search through them shows at once.
+const HISTORY_ROWS: u16 = 8;
 
 /// Draws a list, and returns the cursor where a line is typed.
 pub(super) fn draw(
@@ -27,7 +29,7 @@ pub(super) fn draw(
     let (kind, screen) = (popup.kind, ctx.app.size());
     let columns = if kind.columns + 4 > screen.width { screen.width } else { kind.columns }.saturating_sub(4);
     let entries = popup.entries(ctx.app, columns);
-    let above = u16::from(kind.has_query || kind.head.is_some());
+    let above = u16::from(kind.has_query) + u16::from(kind.head.is_some());
     let fewest = if kind.has_query { 6 } else { SMALLEST + above };
     let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(2 + above).clamp(fewest, 20);
     let area = centred(ctx, kind.columns, rows.min(screen.height.saturating_sub(2).max(SMALLEST + above)));
@@ -36,7 +38,8 @@ pub(super) fn draw(
     let cursor = kind.has_query.then(|| type_line(&popup.query, inner, ctx, buf));
     if let Some(head) = kind.head {
         let head = Line::styled(fit((head)(ctx.app).as_str(), columns), ctx.theme.muted);
-        buf.set_line(inner.x, inner.y, &head, inner.width);
+        let y = (inner.y + u16::from(kind.has_query)).min(inner.bottom().saturating_sub(1));
+        buf.set_line(inner.x, y, &head, inner.width);
     }
     let list = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
     let lines: Vec<Line<'static>> = entries.iter().map(|entry| row(entry, columns, ctx)).collect();
@@ -89,21 +92,52 @@ fn row(entry: &ListEntry, columns: usize, ctx: &RenderContext<'_>) -> Line<'stat
     line
 }
 
-/// Draws what the composer completes, or the message its search has found, above it and above an open question.
-pub(crate) fn completion(ctx: &RenderContext<'_>, regions: &Regions, buf: &mut Buffer, drawn: &mut Drawn) {
-    let (list, screen) = (ctx.app.composer(), ctx.app.size());
-    if let Some(search) = list.search() {
-        let found = search.found(list.history()).unwrap_or("no matching messages");
-        let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), ctx.theme.text)];
-        let area = above(screen, regions, 3, screen.width.min(100));
-        if area.is_empty() {
-            return;
-        }
-        let inner = frame(&format!("history: {}", search.query()), area, ctx, buf);
-        drawn.list = draw_list(&lines, 0, inner, ctx, buf);
-        return;
+/// Draws the search through the messages sent before, above the composer, and returns the cursor of its query.
+fn history(ctx: &RenderContext<'_>, regions: &Regions, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    let (composer, screen) = (ctx.app.composer(), ctx.app.size());
+    let search = composer.search()?;
+    let columns = usize::from(screen.width.min(100).saturating_sub(4));
+    let first_line = |text: &str| {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let first = sanitize_line(lines.next().unwrap_or_default()).into_owned();
+        let more = if lines.next().is_some() { ctx.glyphs.ellipsis } else { "" };
+        Line::styled(format!("{}{more}", fit(&first, columns.saturating_sub(1))), ctx.theme.text)
+    };
+    let lines: Vec<Line<'static>> = search.matches(composer.history()).map(first_line).collect();
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(1, HISTORY_ROWS) + 3;
+    let area = above(screen, regions, rows, screen.width.min(100));
+    if area.is_empty() {
+        return None;
     }
-    let Some(completion) = list.completion() else { return };
+    let inner = frame("sent messages", area, ctx, buf);
+    let cursor = type_line(search.query(), inner, ctx, buf);
+    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    drawn.list = draw_list(&lines, search.chosen(), list, ctx, buf);
+    if lines.is_empty() && !list.is_empty() {
+        let words = if composer.history().entries().is_empty() { "no messages yet" } else { "no matching messages" };
+        buf.set_stringn(list.x, list.y, words, usize::from(list.width), ctx.theme.faint);
+    }
+    if !lines.is_empty() && area.width > 20 {
+        let place = format!(" {} of {} ", search.chosen() + 1, lines.len());
+        let x = area.right() - u16::try_from(width(&place)).unwrap_or(0) - 1;
+        buf.set_string(x, area.bottom() - 1, place, ctx.theme.muted);
+    }
+    Some(cursor)
+}
+
+/// Draws what the composer completes, or the search through the messages sent before, above it and above an open
+/// question. Returns where something else than the message is typed.
+pub(crate) fn completion(
+    ctx: &RenderContext<'_>,
+    regions: &Regions,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) -> Option<Position> {
+    let (list, screen) = (ctx.app.composer(), ctx.app.size());
+    if list.search().is_some() {
+        return history(ctx, regions, buf, drawn);
+    }
+    let completion = list.completion()?;
     // A file may have any name: it is told from others by every sign of it.
     let items: Vec<_> =
         completion.items.iter().map(|item| (reveal_line(&item.label), reveal_line(&item.detail))).collect();
@@ -113,7 +147,7 @@ pub(crate) fn completion(ctx: &RenderContext<'_>, regions: &Regions, buf: &mut B
     let columns = u16::try_from(label + detail + 6).unwrap_or(u16::MAX).clamp(24, 100);
     let area = above(screen, regions, rows, columns);
     if area.is_empty() {
-        return;
+        return None;
     }
     let inner = frame("", area, ctx, buf);
     let lines: Vec<Line<'static>> = completion
@@ -131,6 +165,7 @@ pub(crate) fn completion(ctx: &RenderContext<'_>, regions: &Regions, buf: &mut B
         })
         .collect();
     drawn.list = draw_list(&lines, completion.selected, inner, ctx, buf);
+    None
 }
 
 /// Returns a box right above the composer, or above the question that stands there. Where that leaves no room for an

@@ -15,6 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget as _};
 
 use super::render_context::{RenderContext, put_lines};
+use super::search_line;
 use super::wrap::{fit_line, width};
 use crate::app::{Drawn, LineEdit, Popup};
 
@@ -25,7 +26,10 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
     let screen = ctx.app.size();
     let inside = |most: u16| screen.width.min(most).saturating_sub(4).max(1);
     let (title, most, lines, scroll) = match ctx.app.popup()? {
-        Popup::Help { scroll } => ("keys".to_owned(), 100, text::help(ctx, inside(100)), *scroll),
+        Popup::Help { scroll, query } => {
+            let sought = query.as_ref().map(LineEdit::text).unwrap_or_default();
+            ("keys and commands · / filters".to_owned(), 100, text::help(sought, ctx, inside(100)), *scroll)
+        }
         Popup::Prompt { agent, scroll } => {
             let agent = ctx.app.agents().get(*agent)?;
             let lines = text::markdown(&agent.prompt, ctx, inside(100));
@@ -40,17 +44,30 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
         Popup::Wizard => return wizard::draw(ctx, buf, drawn),
         Popup::List(popup) => return list::draw(popup, ctx, buf, drawn),
         Popup::Comment { text, .. } => return Some(ask("deny with a reason", text, ctx, buf)),
-        Popup::Search { query, .. } => return Some(ask("search", query, ctx, buf)),
+        Popup::Search { agent, query, .. } => {
+            let row = ctx.app.regions().pane(*agent).and_then(|pane| search_line::row(pane.area));
+            return Some(match row {
+                Some(row) => search_line::typed(query, row, ctx, buf),
+                None => ask("search", query, ctx, buf),
+            });
+        }
     };
-    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
+    let typed = usize::from(matches!(ctx.app.popup(), Some(Popup::Help { query: Some(_), .. })));
+    let rows = u16::try_from(lines.len() + 2 + typed).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
     let area = centred(ctx, most, rows);
-    let inner = frame(&title, area, ctx, buf);
+    let mut inner = frame(&title, area, ctx, buf);
+    let mut cursor = None;
+    if let Some(Popup::Help { query: Some(query), .. }) = ctx.app.popup() {
+        cursor = Some(type_line(query, inner, ctx, buf));
+        inner = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    }
+    drawn.popup_rows = usize::from(inner.height);
     let end = lines.len().saturating_sub(usize::from(inner.height));
     drawn.popup_end = end;
     let from = scroll.min(end);
     put_lines(lines.iter().skip(from), inner, buf);
     draw_place(from, usize::from(inner.height), lines.len(), area, ctx, buf);
-    None
+    cursor
 }
 
 /// Empties an area that is drawn over: of what was there, also the colours are gone.

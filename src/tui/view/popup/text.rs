@@ -6,56 +6,75 @@ use ratatui::text::{Line, Span};
 
 use super::super::markdown::MarkdownDoc;
 use super::super::render_context::RenderContext;
-use super::super::wrap::{fit_line, pad, width, wrap_line};
+use super::super::wrap::{pad, width, wrap_indented, wrap_line};
 use crate::app::keymap::Context;
 use crate::message::sanitize_line;
 
-/// Returns every key and what it does, by place: first where the user is, then what works anywhere, then the rest.
-pub(super) fn help(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
-    let theme = ctx.theme;
-    let keymap = ctx.app.keymap();
-    let mut lines = Vec::new();
+/// Returns every key and what it does, by place: first where the user is, then what works anywhere, then the commands and
+/// the rest; of them those that hold all words of `sought`.
+pub(super) fn help(sought: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let here = ctx.app.context_behind_popup();
     let first = if here == Context::Global { vec![here] } else { vec![here, Context::Global] };
     let rest = Context::ALL.into_iter().filter(|context| !first.contains(context));
-    for context in first.iter().copied().chain(rest) {
-        let rows = keymap.help(context);
+    let commands = crate::app::COMMANDS.iter().map(|command| {
+        (format!("/{} {}", command.name, command.arguments).trim_end().to_owned(), command.help.to_owned())
+    });
+    let mut sections: Vec<Section> = first.iter().map(|context| section(*context, here, ctx)).collect();
+    sections.push(("commands".to_owned(), commands.collect()));
+    sections.extend(rest.map(|context| section(context, here, ctx)));
+    let words: Vec<String> = sought.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let mut lines = Vec::new();
+    for (title, mut rows) in sections {
+        rows.retain(|(chords, what)| {
+            let text = format!("{title} {chords} {what}").to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        });
         if rows.is_empty() {
             continue;
         }
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        lines.push(Line::styled(
-            if context == here { format!("here: {}", context.title()) } else { context.title().to_owned() },
-            theme.heading,
-        ));
-        // Keys that differ in a number only are one line.
-        let numbered: Vec<_> = rows.iter().filter(|(_, action)| action.is_numbered()).collect();
-        if let (Some((first, action)), Some((last, _))) = (numbered.first(), numbered.last()) {
-            let of = |chords: &[String]| chords.first().cloned().unwrap_or_default();
-            let chords = format!("{} {} {}", of(first), ctx.glyphs.ellipsis, of(last));
-            lines.push(row(&chords, action.description(), columns, ctx));
-        }
-        for (chords, action) in rows {
-            if !action.is_numbered() {
-                lines.push(row(&ctx.chord(&chords.join("  ")), action.description_in(context), columns, ctx));
-            }
-        }
+        lines.push(Line::styled(title, ctx.theme.heading));
+        lines.extend(rows.iter().flat_map(|(chords, what)| row(chords, what, columns, ctx)));
     }
-    lines.push(Line::default());
-    lines.push(Line::styled("commands", theme.heading));
-    for command in crate::app::COMMANDS {
-        lines.push(row(format!("/{} {}", command.name, command.arguments).trim_end(), command.help, columns, ctx));
+    if lines.is_empty() {
+        lines.push(Line::styled("no key or command matches", ctx.theme.faint));
     }
     lines
 }
 
-fn row(chords: &str, what: &str, columns: u16, ctx: &RenderContext<'_>) -> Line<'static> {
-    let room = if columns >= 70 { 33 } else { 20 };
+/// A title, and rows of chords and what they do.
+type Section = (String, Vec<(String, String)>);
+
+fn section(context: Context, here: Context, ctx: &RenderContext<'_>) -> Section {
+    let rows = ctx.app.keymap().help(context);
+    let title = if context == here { format!("here: {}", context.title()) } else { context.title().to_owned() };
+    let mut lines = Vec::new();
+    // Keys that differ in a number only are one line.
+    let numbered: Vec<_> = rows.iter().filter(|(_, action)| action.is_numbered()).collect();
+    if let (Some((first, action)), Some((last, _))) = (numbered.first(), numbered.last()) {
+        let of = |chords: &[String]| chords.first().cloned().unwrap_or_default();
+        let chords = format!("{} {} {}", of(first), ctx.glyphs.ellipsis, of(last));
+        lines.push((chords, action.description().to_owned()));
+    }
+    for (chords, action) in rows.into_iter().filter(|(_, action)| !action.is_numbered()) {
+        lines.push((ctx.chord(&chords.join("  ")), action.description_in(context).to_owned()));
+    }
+    (title, lines)
+}
+
+fn row(chords: &str, what: &str, columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let room = if columns >= 70 { 33 } else { 20.min(usize::from(columns) / 2) };
     let chords = if width(chords) >= room { format!("{chords}  ") } else { pad(chords, room) };
-    let line = Line::from(vec![Span::styled(chords, ctx.theme.accent), Span::styled(what.to_owned(), ctx.theme.text)]);
-    fit_line(&line, usize::from(columns))
+    let what = Line::styled(what.to_owned(), ctx.theme.text);
+    if width(&chords) > room {
+        let line =
+            Line::from(vec![Span::styled(chords, ctx.theme.accent), what.spans[0].clone().style(ctx.theme.text)]);
+        return wrap_indented(&line, columns, &Line::default(), &Line::from(" ".repeat(room)));
+    }
+    let first = Line::from(Span::styled(chords, ctx.theme.accent));
+    wrap_indented(&what, columns, &first, &Line::from(" ".repeat(room)))
 }
 
 pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {

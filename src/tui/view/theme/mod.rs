@@ -78,7 +78,7 @@ styles! {
     border, "dim", "Borders.";
     border_focused, "bold", "The border of the focus.";
     title, "bold", "Titles of regions and panes.";
-    heading, "bold underline", "Headings of Markdown.";
+    heading, "bold", "Headings of Markdown.";
     code, "bold", "Code within a line.";
     code_block, "", "Code in blocks, where nothing else applies.";
     link, "underline", "Links.";
@@ -93,6 +93,7 @@ styles! {
     selection, "reversed", "Text that is selected.";
     selected_row, "reversed", "The chosen row; without a colour of its own its texts keep theirs.";
     search_match, "reversed", "A match of a search.";
+    search_current, "reversed bold underline", "The match that a search has come to.";
     chip, "reversed", "Small labels on their own ground.";
     status_bar, "dim", "The status line.";
     approval, "bold", "A question that waits for the user.";
@@ -153,6 +154,11 @@ impl Theme {
         };
         let grounds: Vec<Color> = self.grounds().collect();
         Style::new().fg(self.depth.reduce_on(color, &grounds, self.contrast))
+    }
+
+    /// Returns the ground of a block of code, if it has one of its own.
+    pub fn code_ground(&self) -> Style {
+        Style { bg: self.code_block.bg, ..Style::new() }
     }
 
     /// Returns the grounds on which texts stand in colours of their own.

@@ -5,6 +5,7 @@
 //! was added to it; cells out of sight for a while are forgotten, so that memory follows what is seen.
 
 mod layout_cache;
+mod matches;
 
 use std::collections::HashMap;
 
@@ -13,6 +14,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use self::layout_cache::LayoutCache;
+pub(super) use self::matches::Matches;
+use self::matches::{MatchCache, holds, mark};
 use super::cell;
 use super::links::LinkSpans;
 use super::render_context::RenderContext;
@@ -55,6 +58,8 @@ pub(super) struct Shown {
     pub rows: u16,
     pub found: Option<Anchor>,
     pub missed: bool,
+    /// Where the search stands, if there is one.
+    pub matches: Option<Matches>,
     /// First and last cell of which a line is visible.
     pub cells: (CellId, CellId),
     /// How many lines everything moved up since the last frame.
@@ -83,6 +88,7 @@ pub(super) struct TranscriptView {
     theme: u64,
     frame: u64,
     cells: HashMap<CellId, LayoutCache>,
+    matches: MatchCache,
     /// Where the last frame began, and in which area.
     last: Option<(Rect, Anchor)>,
 }
@@ -114,7 +120,12 @@ impl TranscriptView {
         }
         let from = at.unwrap_or(tail);
         let moved = walk.moved_up(from, area);
-        let (last, leads) = walk.paint(from, area, buf, state.search.as_deref());
+        let matches = walk.matches(state.search.as_deref(), found);
+        let (last, leads) = walk.paint(from, area, buf);
+        if let Some(sought) = state.search.as_deref() {
+            let current = found.and_then(|found| walk.row_of(found, from, area));
+            mark(area, buf, &sought.to_lowercase(), current, ctx);
+        }
         let (selected, copied) = walk.select(state.selection, from, area, buf);
         let rows = walk.rows(area.height.saturating_add(MORE_CONTENT).min(MOST_CONTENT));
         self.last = Some((area, from));
@@ -122,7 +133,7 @@ impl TranscriptView {
         // A search passes over many cells that are not held any more soon after.
         let held = cells.first()..cells.end();
         self.cells.retain(|id, laid| held.contains(id) && laid.used + FORGET_AFTER > frame);
-        Shown { at, rows, found, missed, cells: (from.cell, last), moved, selected, copied, leads }
+        Shown { at, rows, found, missed, matches, cells: (from.cell, last), moved, selected, copied, leads }
     }
 
     /// Returns how many cells are kept laid out.
@@ -217,17 +228,19 @@ impl Walk<'_> {
                 (self.step(at.unwrap_or(tail), pages.saturating_mul(page), end), scroll.found, false)
             }
             Some(Motion::Top) => (Some(first), scroll.found, false),
-            Some(Motion::FindDown | Motion::FindUp | Motion::FindLast) => {
+            Some(motion) => {
                 let sought = state.search.clone().unwrap_or_default().to_lowercase();
-                let found = match (scroll.motion, scroll.found) {
+                let found = match motion {
                     _ if sought.is_empty() => None,
-                    (Some(Motion::FindDown), found) => self.find_down(found.or(at).unwrap_or(first), &sought),
+                    Motion::FindDown => self.find_down(Some(scroll.found.or(at).unwrap_or(first)), &sought),
+                    Motion::FindFirst => self.find_down(None, &sought),
                     // Wherever the view stands, and whatever the search before this one found.
-                    (Some(Motion::FindLast), _) => self.find_up(None, &sought),
-                    (_, found) => self.find_up(found.or(at), &sought),
+                    Motion::FindLast | Motion::FindTyped => self.find_up(None, &sought),
+                    _ => self.find_up(scroll.found.or(at), &sought),
                 };
                 match found {
                     Some(found) => (self.step(found, -2, end), Some(found), false),
+                    None if motion == Motion::FindTyped => (at, None, false),
                     None => (at, scroll.found, true),
                 }
             }
@@ -282,9 +295,10 @@ impl Walk<'_> {
         if lines < height { u16::try_from(lines).unwrap_or(0) } else { 0 }
     }
 
-    fn find_down(&mut self, from: Anchor, sought: &str) -> Option<Anchor> {
-        (from.cell..self.cells.end()).find_map(|id| {
-            let skip = if id == from.cell { from.line + 1 } else { 0 };
+    fn find_down(&mut self, from: Option<Anchor>, sought: &str) -> Option<Anchor> {
+        let first = from.map_or(self.cells.first(), |from| from.cell);
+        (first..self.cells.end()).find_map(|id| {
+            let skip = from.filter(|from| from.cell == id).map_or(0, |from| from.line + 1);
             let (gap, lines) = self.laid(id);
             let line = (skip..gap + lines.len()).find(|line| *line >= gap && holds(&lines[*line - gap], sought))?;
             Some(Anchor { cell: id, line })
@@ -303,7 +317,7 @@ impl Walk<'_> {
     }
 
     /// Draws the lines from a place on and returns the last cell that was reached, and what leads somewhere.
-    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer, sought: Option<&str>) -> (CellId, LinkSpans) {
+    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer) -> (CellId, LinkSpans) {
         let mut leads = LinkSpans::default();
         let mut y = area.y;
         let mut last = from.cell;
@@ -320,6 +334,9 @@ impl Walk<'_> {
             let rows = shown.map(|(line, y)| {
                 let row = Rect { y, height: 1, ..area };
                 buf.set_line(row.x, row.y, line, row.width);
+                if line.style.bg.is_some() {
+                    buf.set_style(row, line.style);
+                }
                 leads.row(line, row);
             });
             let rows = rows.count();
@@ -328,9 +345,6 @@ impl Walk<'_> {
                 leads.label(label, Rect { y: y.saturating_add(below), height: 1, ..area }, buf);
             }
             y += u16::try_from(rows).unwrap_or(u16::MAX);
-        }
-        if let Some(sought) = sought.filter(|sought| !sought.is_empty()) {
-            mark(area, buf, &sought.to_lowercase(), self.ctx);
         }
         (last, leads)
     }
@@ -443,29 +457,4 @@ fn previous<'a>(cells: &StepView<'a>, id: CellId) -> Option<&'a CellKind> {
         }
     }
     None
-}
-
-fn holds(line: &Line<'_>, sought: &str) -> bool {
-    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
-    text.to_lowercase().contains(sought)
-}
-
-/// Shows where the sought text stands in the drawn area.
-fn mark(area: Rect, buf: &mut Buffer, sought: &str, ctx: &RenderContext<'_>) {
-    for y in area.y..area.bottom() {
-        let mut row = String::new();
-        let mut columns = Vec::new();
-        for x in area.x..area.right() {
-            let symbol = buf.cell((x, y)).map_or(" ", |cell| cell.symbol()).to_lowercase();
-            columns.extend(std::iter::repeat_n(x, symbol.len()));
-            row.push_str(&symbol);
-        }
-        for (at, found) in row.match_indices(sought) {
-            for x in columns[at]..=columns[at + found.len() - 1] {
-                if let Some(cell) = buf.cell_mut((x, y)) {
-                    cell.set_style(ctx.theme.search_match);
-                }
-            }
-        }
-    }
 }

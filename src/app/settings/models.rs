@@ -1,0 +1,147 @@
+//! The models to choose from, and the choice that is under way.
+//!
+//! Owns the list, the words of its rows and what answers if a choice comes to nothing. Leaves asking services to
+//! `services`. Invariant: a name that cannot be had changes nothing but the words that say so.
+
+use crate::app::lists::{self, ListCell, ListEntry, ListStyle, cell};
+use crate::app::{App, ListPopup, ModelFact, ModelState, Popup};
+use crate::message::format::tokens;
+use crate::message::{AgentId, sanitize_line};
+use crate::provider::offer::OfferedModel;
+use crate::subagent::Command;
+
+/// What can be chosen.
+#[derive(Debug, Default)]
+pub(in crate::app) struct ModelChoices {
+    models: Vec<OfferedModel>,
+    is_whole: bool,
+    /// Who answered before a choice that is under way, and the name that was chosen.
+    wanted: Option<(Option<ModelFact>, String)>,
+}
+
+impl ModelChoices {
+    pub(in crate::app) fn listed(&mut self, models: Vec<OfferedModel>, is_whole: bool) {
+        // What is known of the services comes first, and says less.
+        if is_whole || !self.is_whole {
+            (self.models, self.is_whole) = (models, is_whole);
+        }
+    }
+
+    /// Returns the models whose name holds all words of a query.
+    fn matching<'a>(&'a self, query: &str) -> impl Iterator<Item = &'a OfferedModel> {
+        let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        self.models.iter().filter(move |model| {
+            let name = format!("{} {}", model.name(), model.display).to_lowercase();
+            words.iter().all(|word| name.contains(word))
+        })
+    }
+
+    /// Returns who answered before the choice that has come to its end, and the name that was chosen.
+    pub(in crate::app) fn take_wanted(&mut self) -> Option<(Option<ModelFact>, String)> {
+        self.wanted.take()
+    }
+}
+
+/// Opens the list of models, with the present one chosen, and asks the services what they have.
+pub(in crate::app) fn open(app: &mut App) {
+    app.out.push(crate::app::Effect::ListModels);
+    let present = app.models.models.iter().position(|model| is_present(app, model)).unwrap_or(0);
+    app.overlay.open(Popup::List(ListPopup::new(&lists::MODELS, present)));
+}
+
+/// Lets the model with this name answer from the next message on.
+pub(in crate::app) fn choose(app: &mut App, name: &str) {
+    app.out.inform(format!("looking for {}", sanitize_line(name)));
+    let before = match app.models.take_wanted() {
+        Some((before, _)) => before,
+        None => app.status.model.chosen().cloned(),
+    };
+    app.models.wanted = Some((before, name.to_owned()));
+    app.out.send(Command::UseModel { agent: AgentId::MAIN, name: name.to_owned() });
+}
+
+/// Takes in that the model that was chosen answers.
+pub(in crate::app) fn chosen(app: &mut App) {
+    if let (Some(_), Some(model)) = (app.models.take_wanted(), app.status.model.chosen()) {
+        let by = if model.provider == model.display { String::new() } else { format!(" ({})", model.provider) };
+        app.out.inform(format!("model: {}{by}, from the next message on", model.display));
+    }
+}
+
+/// Takes in that a model cannot be had. Returns `true` if another one goes on answering.
+pub(in crate::app) fn refused(app: &mut App, reason: &str) -> bool {
+    let Some((Some(before), name)) = app.models.take_wanted() else { return false };
+    app.error(&format!("{reason}\n{} still answers.", before.display));
+    app.out.warn(format!("no model {:?}; {} still answers", sanitize_line(&name), before.display));
+    app.status.model = ModelState::Chosen(before);
+    true
+}
+
+/// Takes the chosen model, else what was typed as a name.
+pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
+    let query = list.query.text().trim();
+    let named = app.models.matching(query).nth(list.chosen).map(OfferedModel::name);
+    match named {
+        Some(name) => choose(app, &name),
+        None if query.is_empty() => {}
+        None => choose(app, &query.to_owned()),
+    }
+}
+
+fn is_present(app: &App, model: &OfferedModel) -> bool {
+    let present = app.status.model.chosen();
+    present.is_some_and(|present| present.provider == model.provider && present.display == model.display)
+}
+
+pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListEntry> {
+    let all: Vec<&OfferedModel> = app.models.matching(query).collect();
+    let widest = |of: fn(&OfferedModel) -> &str, most: usize| {
+        all.iter().map(|model| unicode_width::UnicodeWidthStr::width(of(model))).max().unwrap_or(0).min(most)
+    };
+    let (name, provider) = (widest(|model| &model.id, 40), widest(|model| &model.provider, 14));
+    let row = |model: &&OfferedModel| {
+        let here = is_present(app, model);
+        let window = model.context_window.map(|size| format!("{} ctx", tokens(size))).unwrap_or_default();
+        let id = ListCell { gives_way: true, ..cell(sanitize_line(&model.id), ListStyle::Text).wide(name) };
+        let mut cells = vec![cell(if here { "now " } else { "    " }, ListStyle::Accent), id];
+        cells.push(cell(format!("  {}", sanitize_line(&model.provider)), ListStyle::Muted).wide(provider + 2));
+        if columns >= 50 {
+            cells.push(cell(format!("  {window:>9}"), ListStyle::Muted));
+        }
+        cells.push(cell(format!("  {}", price(model)), ListStyle::Muted));
+        ListEntry::new(model.name(), cells)
+    };
+    all.iter().map(row).collect()
+}
+
+fn price(model: &OfferedModel) -> String {
+    match &model.price {
+        Some(price) if price.input <= 0.0 && price.output <= 0.0 => "free".to_owned(),
+        Some(price) => format!("${} in · ${} out", dollars(price.input), dollars(price.output)),
+        None => "price unknown".to_owned(),
+    }
+}
+
+fn dollars(amount: f64) -> String {
+    let text = format!("{amount:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns the line above the list: who answers now, and what is missing to choose from more.
+pub(in crate::app) fn head(app: &App) -> String {
+    let now = match &app.status.model {
+        ModelState::Chosen(_) if app.models.models.is_empty() => "asking the services what they have".to_owned(),
+        ModelState::Chosen(_) => "prices per million tokens".to_owned(),
+        ModelState::Searching(None) => "Still looking for a model.".to_owned(),
+        ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
+        ModelState::Missing(reason) => format!("No model answers. {reason}"),
+    };
+    match app.models.models.iter().any(|model| model.id != model.provider) {
+        true if app.models.is_whole => now,
+        true => format!("{now} · asking the services"),
+        false => {
+            let keys = crate::provider::table::ProviderTable::default();
+            format!("{now} · to connect a service, set {}", keys.main_keys().join(" or "))
+        }
+    }
+}

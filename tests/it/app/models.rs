@@ -1,0 +1,115 @@
+//! Choosing a model inside: a list of what the services offer, and names.
+
+use belvedere::agent::SessionEvent;
+use belvedere::app::{Effect, Event};
+use belvedere::message::AgentId;
+use belvedere::provider::Price;
+use belvedere::provider::offer::OfferedModel;
+use belvedere::subagent::Command;
+
+use crate::screens::stage::Stage;
+
+fn model(provider: &str, id: &str, display: &str, price: Option<(f64, f64)>) -> OfferedModel {
+    let price = price.map(|(input, output)| Price { input, output, cache_read: 0.0, cache_write: 0.0 });
+    OfferedModel {
+        provider: provider.to_owned(),
+        id: id.to_owned(),
+        display: display.to_owned(),
+        context_window: Some(200_000),
+        price,
+        is_listed: true,
+    }
+}
+
+fn offered(stage: &mut Stage) {
+    let models = vec![
+        model("anthropic", "claude-opus-5-5", "opus 5.5", Some((4.0, 20.0))),
+        model("anthropic", "claude-sonnet-5-5", "sonnet", Some((2.0, 10.0))),
+        model("openai", "gpt-5-mini", "gpt-5-mini", None),
+    ];
+    stage.event(Event::ModelsListed { models, is_whole: true });
+}
+
+fn used(effects: &[Effect]) -> Vec<(AgentId, &str)> {
+    let used = |effect| match effect {
+        &Effect::Command(Command::UseModel { agent, ref name }) => Some((agent, name.as_str())),
+        _ => None,
+    };
+    effects.iter().filter_map(used).collect()
+}
+
+#[test]
+fn the_list_shows_what_services_offer_and_one_is_chosen() {
+    for keys in ["/model<enter>", "<alt+p>"] {
+        let mut stage = Stage::new(120, 30).with_model();
+        let effects = stage.keys(keys);
+        assert!(effects.contains(&Effect::ListModels), "{effects:?}");
+        offered(&mut stage);
+        let text = stage.text();
+        assert!(text.contains("now sonnet (anthropic)"), "{text}");
+        let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().to_owned();
+        assert!(row("claude-opus-5-5").contains("200k ctx  $4 in · $20 out"), "{text}");
+        assert!(row("claude-sonnet-5-5").contains("now claude-sonnet"), "{text}");
+        assert!(row("gpt-5-mini").contains("price unknown"), "{text}");
+        let effects = stage.keys("opus<enter>");
+        assert_eq!(used(&effects), [(AgentId::MAIN, "anthropic/claude-opus-5-5")]);
+        stage.session(SessionEvent::ModelChosen {
+            provider: "anthropic".to_owned(),
+            display: "opus 5.5".to_owned(),
+            context_window: Some(1_000_000),
+            note: None,
+        });
+        assert!(stage.text().contains("model: opus 5.5 (anthropic), from the next message on"), "{}", stage.text());
+    }
+}
+
+#[test]
+fn a_name_that_is_not_listed_is_taken_as_typed() {
+    let mut stage = Stage::new(100, 30).with_model();
+    stage.keys("<alt+p>");
+    offered(&mut stage);
+    stage.keys("ollama/qwen3");
+    assert!(stage.text().contains("enter takes it as typed"), "{}", stage.text());
+    let effects = stage.keys("<enter>");
+    assert_eq!(used(&effects), [(AgentId::MAIN, "ollama/qwen3")]);
+}
+
+#[test]
+fn a_wrong_name_says_what_is_near_and_leaves_the_present_model() {
+    let mut stage = Stage::new(120, 30).with_model();
+    stage.keys("/model sonet<enter>");
+    stage.session(SessionEvent::ModelSearch { place: "127.0.0.1:11434".to_owned() });
+    stage.session(SessionEvent::NoModel { reason: "No model \"sonet\"; did you mean sonnet?".to_owned() });
+    let text = stage.text();
+    assert!(text.contains("did you mean sonnet?") && text.contains("sonnet still answers"), "{text}");
+    assert!(!text.contains("looking for") && !text.contains("no model  "), "{text}");
+    stage.wait(5_000);
+    let status = stage.text().lines().last().unwrap().to_owned();
+    assert!(status.contains("sonnet") && !status.contains("no model"), "{status}");
+}
+
+#[test]
+fn after_a_wrong_name_at_the_start_a_model_can_be_chosen() {
+    let mut stage = Stage::new(120, 30);
+    stage.session(SessionEvent::NoModel { reason: "No model \"sonet\"; did you mean sonnet?".to_owned() });
+    let text = stage.text();
+    assert!(text.contains("did you mean sonnet?") && !text.contains("looking for a model"), "{text}");
+    stage.keys("/model<enter>");
+    offered(&mut stage);
+    assert!(stage.text().contains("No model answers."), "{}", stage.text());
+    let effects = stage.keys("sonnet<enter>");
+    assert_eq!(used(&effects), [(AgentId::MAIN, "anthropic/claude-sonnet-5-5")]);
+}
+
+#[test]
+fn a_subagent_gets_another_model_for_its_next_run() {
+    let mut stage = Stage::new(120, 30).with_model();
+    stage.asks("work");
+    stage.spawns(1, "explore", "Look around");
+    stage.starts(1);
+    let effects = stage.keys("/model 1 haiku<enter>");
+    assert_eq!(used(&effects), [(AgentId(1), "haiku")]);
+    assert!(stage.text().contains("explore-1: haiku from its next run on"), "{}", stage.text());
+    stage.keys("/model 7 haiku<enter>");
+    assert!(stage.text().contains("usage: /model NAME, or /model N NAME"), "{}", stage.text());
+}
