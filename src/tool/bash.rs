@@ -40,6 +40,7 @@ const VIEW_LINES: usize = 20;
 pub(super) struct Bash(pub(super) Shell);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct BashInput {
     /// The command line.
     #[serde(alias = "cmd")]

@@ -35,6 +35,7 @@ const MAX_FILES: usize = 100_000;
 pub(super) struct Grep(pub(super) Ignores);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct GrepInput {
     /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
     pub(super) pattern: String,

@@ -60,7 +60,8 @@ pub type Args = Map<String, Value>;
 /// Something a model can ask for: what it sends becomes an `Input`, `prepare` makes of that what `run` needs, and `run`
 /// gets nothing else.
 pub trait Tool: Send + Sync {
-    /// What the model sends. Its documentation is the model's.
+    /// What the model sends. Its documentation is the model's. It denies unknown fields: one that is not understood may
+    /// be a restriction.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
     /// All that running needs: paths that were resolved, patterns that were compiled, what a question was about.
     type Prepared: Send;

@@ -41,6 +41,7 @@ const SNIFF_BYTES: usize = 8 << 10;
 pub(super) struct Read;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ReadInput {
     /// File to read, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]

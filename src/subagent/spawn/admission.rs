@@ -38,10 +38,12 @@ impl Tree {
             return Err(Refusal::TooDeep { limit: limits.max_depth });
         }
         let chars = input.prompt.trim().chars().count();
-        if chars < limits.min_task_chars {
-            return Err(Refusal::TooBrief { chars, least: limits.min_task_chars });
+        // Who names an agent has said what kind of work it is; a few words may do then.
+        let least = if input.named_type().is_some() { 1 } else { limits.min_task_chars.max(1) };
+        if chars < least {
+            return Err(Refusal::TooBrief { chars, least });
         }
-        let definition = self.wanted(parent, input.subagent_type.as_deref().unwrap_or("general-purpose"))?;
+        let definition = self.wanted(parent, input.named_type().unwrap_or("general-purpose"))?;
         let lists = self.lists(&definition, input.allowed_tools.as_deref());
         let depth = self.depth_allows(parent.depth + 1);
         let capabilities =

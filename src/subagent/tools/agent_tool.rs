@@ -16,13 +16,16 @@ pub const AGENT_TOOL: &str = "Agent";
 
 /// Input of the `Agent` tool.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AgentInput {
-    /// 3 to 5 words that title the task.
+    /// 3 to 5 words that title the task; made from the prompt if left out.
+    #[serde(default)]
     pub description: String,
     /// The whole task: WHAT to look into, WHERE, and WHAT TO RETURN. The agent sees nothing else.
+    #[serde(alias = "task")]
     pub prompt: String,
     /// Name of the agent to use; general-purpose if left out.
-    #[serde(default)]
+    #[serde(default, alias = "agent_type")]
     pub subagent_type: Option<String>,
     /// Code, paths or findings the agent should start from.
     #[serde(default)]
@@ -53,6 +56,31 @@ pub struct AgentInput {
     pub resume: Option<String>,
 }
 
+/// Words of a title that is made from the task.
+const TITLE_WORDS: usize = 5;
+const TITLE_CHARS: usize = 60;
+
+impl AgentInput {
+    /// Returns the words that title the task: those of the call, or the first of the task.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let given = self.description.trim();
+        if !given.is_empty() {
+            return given.to_owned();
+        }
+        let task = self.prompt.trim();
+        let task = task.strip_prefix("WHAT:").unwrap_or(task);
+        let words: Vec<&str> = task.split_whitespace().take(TITLE_WORDS).collect();
+        words.join(" ").trim_end_matches(['.', ',', ':', ';']).chars().take(TITLE_CHARS).collect()
+    }
+
+    /// Returns the kind of agent that the call names.
+    #[must_use]
+    pub fn named_type(&self) -> Option<&str> {
+        self.subagent_type.as_deref().map(str::trim).filter(|name| !name.is_empty())
+    }
+}
+
 pub struct AgentTool {
     tree: Tree,
     parent: Parent,
@@ -80,7 +108,7 @@ impl Tool for AgentTool {
     }
 
     fn title(&self, input: &AgentInput, _context: &ToolContext) -> String {
-        format!("{}  {}", input.subagent_type.as_deref().unwrap_or_default(), input.description).trim().to_owned()
+        format!("{}  {}", input.named_type().unwrap_or_default(), input.title()).trim().to_owned()
     }
 
     async fn prepare(&self, input: AgentInput, _context: &ToolContext) -> Result<(Plan, AgentInput), ToolOutput> {

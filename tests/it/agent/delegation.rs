@@ -397,3 +397,44 @@ async fn what_every_request_holds_is_small() {
     assert!(size <= 24 << 10, "{size} bytes");
     session.quit().await;
 }
+
+#[tokio::test]
+async fn calls_of_other_programs_keep_their_restrictions() {
+    let long = "WHAT: the work called narrow. WHERE: here. RETURN: a word.";
+    let provider = script(&[
+        reply(
+            json!({"task": "go", "turn": 0}),
+            vec![
+                json!({"call": "spawn_subtask", "input": {"task": long, "allowedTools": ["read_file", "list_directory"],
+                    "maxTokens": 777, "maxToolCalls": 2}}),
+                json!({"call": "Task", "input": {"prompt": "Find it", "agent_type": "explore"}}),
+                json!({"call": "run_subagent", "input": {"task": long, "tool_list": ["Read"]}}),
+                json!({"call": "task", "input": {"prompt": "Find it"}}),
+            ],
+        ),
+        reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
+        reply(json!({"turn": 0}), vec![json!({"say": "<summary>ok</summary>"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("go").await;
+    let texts: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
+    assert!(texts[0].contains("(general-purpose)") && texts[1].contains("(explore)"), "{texts:#?}");
+    assert!(texts[2].contains("there is no parameter `tool_list`"), "{texts:#?}");
+    assert!(texts[2].contains("Perhaps you mean `allowed_tools`."), "{texts:#?}");
+    assert!(texts[3].contains("The task is too brief (7 characters, at least 30)"), "{texts:#?}");
+    let requests = provider.requests();
+    let child =
+        requests.iter().find(|request| format!("{:?}", request.messages).contains("narrow") && request.tools.len() < 5);
+    let child = child.expect("a child with few tools");
+    let names: Vec<&str> = child.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!((names, child.max_output_tokens), (vec!["Read", "LS"], 777));
+    let events = session.quit().await;
+    let titles: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Spawned(spawn) => Some(spawn.description.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(titles, ["the work called narrow. WHERE", "Find it"]);
+}
