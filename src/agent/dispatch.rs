@@ -168,6 +168,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
         origin: agent.place.origin.clone(),
         cancel: agent.work.token(),
         progress,
+        result_chars: agent.limits.result_chars,
         freshness: agent.freshness.clone(),
     };
     let title = asked.call.title(&context);

@@ -125,7 +125,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let (group, pipe) = started.map_err(|error| {
         ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
     })?;
-    let mut run = Run { group, output: Output::new(pipe) };
+    let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
     Ok(report(&run.output.text, &end, remains, time))
@@ -146,8 +146,8 @@ struct Output {
 }
 
 impl Output {
-    fn new(pipe: Receiver) -> Self {
-        Self { pipe, text: Capture::default(), buffer: vec![0; 64 << 10], open: true }
+    fn new(pipe: Receiver, result_chars: usize) -> Self {
+        Self { pipe, text: Capture::new(result_chars), buffer: vec![0; 64 << 10], open: true }
     }
 
     /// Takes in what arrives next, and returns `false` at the end. A pipe that breaks has ended too. May be given up and

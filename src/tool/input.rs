@@ -91,7 +91,7 @@ fn unknown<T: DeserializeOwned>(mut given: Args, error: &str) -> Vec<String> {
 /// Says which parameters there are not, and which may be meant.
 fn without(names: &[String], fields: &[&str]) -> String {
     let one = |name: &String| {
-        let near = similar::get_close_matches(name.as_str(), fields, 1, 0.5);
+        let near = similar::get_close_matches(name.as_str(), fields, 1, 0.6);
         let near = near.first().filter(|_| name.len() <= LONGEST);
         let near = near.map(|near| format!(" Perhaps you mean `{near}`."));
         format!("there is no parameter `{}`, so nothing was done.{}", one_line(name, LONGEST), near.unwrap_or_default())

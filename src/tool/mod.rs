@@ -187,6 +187,8 @@ pub struct ToolContext {
     /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts; the same once more
     /// means that the tool is at work.
     pub progress: watch::Sender<String>,
+    /// Characters of a result that reach the model.
+    pub result_chars: usize,
     /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
 }

@@ -52,7 +52,8 @@ impl Tree {
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         self.reserve()?;
-        let limits = child_limits(&limits.child, &definition, input.max_tool_calls);
+        let calls = limits.tool_calls(input.max_tool_calls);
+        let limits = child_limits(&limits.child, &definition, calls);
         Ok(Admitted { definition, connection, capabilities, limits, isolation, note })
     }
 
@@ -66,7 +67,7 @@ impl Tree {
         let lists = self.lists(definition, None);
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
-        let limits = child_limits(&setup.limits.child, definition, None);
+        let limits = child_limits(&setup.limits.child, definition, setup.limits.tool_calls(None));
         let connection = parent.connection.clone();
         Ok(Admitted { definition: definition.clone(), connection, capabilities, limits, isolation: None, note: None })
     }
@@ -174,14 +175,14 @@ pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Eff
     definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
 }
 
-fn child_limits(limits: &Limits, definition: &AgentDefinition, calls: Option<u32>) -> Limits {
+fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {
     Limits {
         max_turns: match definition.max_turns {
             // A stranger's file narrows; the user's own may be laxer than the user's default.
             turns if definition.source.tier.is_of_project() => least(turns, limits.max_turns),
             turns => turns.or(limits.max_turns),
         },
-        max_tool_calls: least(calls.map(|calls| calls.max(1)), limits.max_tool_calls),
+        max_tool_calls,
         wall_timeout: least(definition.max_time, limits.wall_timeout),
         ..limits.clone()
     }

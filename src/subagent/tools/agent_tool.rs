@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::definition::Isolation;
+use crate::message::ToolSpec;
 use crate::permission::ToolKind;
 use crate::subagent::spawn::SpawnResult;
 use crate::subagent::tools::offer;
 use crate::subagent::tree::{Parent, Tree};
-use crate::tool::{Plan, Tool, ToolContext, ToolOutput};
+use crate::tool::{Plan, Tool, ToolContext, ToolOutput, schema_of};
 
 pub const AGENT_TOOL: &str = "Agent";
 
@@ -105,6 +106,20 @@ impl Tool for AgentTool {
     fn description(&self) -> Cow<'_, str> {
         let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules());
         Self::DESCRIPTION.replace("{{agents}}", &agents).into()
+    }
+
+    /// Says in the schema what the limits are.
+    fn spec(&self) -> ToolSpec {
+        let mut input_schema = schema_of::<AgentInput>();
+        let limits = &self.tree.setup().limits;
+        if let (Some(usual), Some(most)) = (limits.tool_calls(None), limits.tool_calls_ceiling()) {
+            let calls = &mut input_schema["properties"]["max_tool_calls"];
+            calls["description"] =
+                format!("Cap on the agent's tool calls; {usual} if left out, {most} at most.").into();
+            calls["default"] = usual.into();
+            calls["maximum"] = most.into();
+        }
+        ToolSpec { name: AGENT_TOOL.to_owned(), description: self.description().trim().to_owned(), input_schema }
     }
 
     fn title(&self, input: &AgentInput, _context: &ToolContext) -> String {

@@ -104,7 +104,7 @@ async fn refusals_make_no_pane_and_say_what_to_do() {
                     json!({"description": "d", "subagent_type": "explore", "prompt": long, "allowed_tools": ["Write", "Foo"]}),
                 ),
                 call(json!({"description": "d", "prompt": long, "model": "missing"})),
-                call(json!({"prompt": long})),
+                call(json!({"description": "d"})),
                 json!({"call": "Agent", "raw": "{\"prompt\": "}),
                 json!({"call": "Teleport", "input": {}}),
             ],
@@ -121,7 +121,7 @@ async fn refusals_make_no_pane_and_say_what_to_do() {
         "too brief",
         "Write is not among the tools of this agent, Foo is no tool",
         "no model `missing`",
-        "description",
+        "missing field `prompt`",
         "not a JSON object",
         "There is no tool `Teleport`",
     ]) {
@@ -408,7 +408,7 @@ async fn calls_of_other_programs_keep_their_restrictions() {
                 json!({"call": "spawn_subtask", "input": {"task": long, "allowedTools": ["read_file", "list_directory"],
                     "maxTokens": 777, "maxToolCalls": 2}}),
                 json!({"call": "Task", "input": {"prompt": "Find it", "agent_type": "explore"}}),
-                json!({"call": "run_subagent", "input": {"task": long, "tool_list": ["Read"]}}),
+                json!({"call": "run_subagent", "input": {"task": long, "allow_tools": ["Read"]}}),
                 json!({"call": "task", "input": {"prompt": "Find it"}}),
             ],
         ),
@@ -419,7 +419,7 @@ async fn calls_of_other_programs_keep_their_restrictions() {
     session.ask("go").await;
     let texts: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
     assert!(texts[0].contains("(general-purpose)") && texts[1].contains("(explore)"), "{texts:#?}");
-    assert!(texts[2].contains("there is no parameter `tool_list`"), "{texts:#?}");
+    assert!(texts[2].contains("there is no parameter `allow_tools`"), "{texts:#?}");
     assert!(texts[2].contains("Perhaps you mean `allowed_tools`."), "{texts:#?}");
     assert!(texts[3].contains("The task is too brief (7 characters, at least 30)"), "{texts:#?}");
     let requests = provider.requests();
@@ -437,4 +437,35 @@ async fn calls_of_other_programs_keep_their_restrictions() {
         })
         .collect();
     assert_eq!(titles, ["the work called narrow. WHERE", "Find it"]);
+}
+
+#[tokio::test]
+async fn the_offer_says_how_many_tool_calls_a_call_may_ask_for() {
+    let call = |calls: u32| {
+        let prompt = task(&format!("{calls} calls"));
+        json!({"call": "Agent", "input": {"description": "d", "prompt": prompt, "max_tool_calls": calls}})
+    };
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![call(20), call(500)]),
+        reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
+        reply(json!({"turn": 0}), vec![json!({"say": "<summary>ok</summary>"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    (parts.limits.child.max_tool_calls, parts.limits.max_tool_calls_ceiling) = (Some(10), Some(40));
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let offer = provider.requests()[0].tools.iter().find(|tool| tool.name == "Agent").unwrap().input_schema.clone();
+    let calls = &offer["properties"]["max_tool_calls"];
+    assert_eq!((&calls["default"], &calls["maximum"], &calls["minimum"]), (&json!(10), &json!(40), &json!(1)));
+    assert!(calls["description"].as_str().unwrap().contains("10 if left out, 40 at most"), "{calls}");
+    let bounds: Vec<Option<u32>> = session
+        .quit()
+        .await
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Spawned(spawn) => Some(spawn.bounds.max_tool_calls),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(bounds, [Some(20), Some(40)]);
 }

@@ -43,6 +43,7 @@ impl Bench {
             project: root,
             cancel: CancellationToken::new(),
             progress: sender,
+            result_chars: 50_000,
             freshness: Arc::new(Freshness::default()),
         };
         Self { folder, context, progress }
