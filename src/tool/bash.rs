@@ -21,7 +21,7 @@ use super::process::output::Capture;
 use super::process::{Group, Remains, Shell};
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::message::{INTERRUPTED, ResultPart};
-use crate::permission::{AccessKind, Preview, ToolKind, is_read_only};
+use crate::permission::{AccessKind, Preview, ToolKind, is_reading};
 use crate::program::SearchPath;
 
 /// Milliseconds a command may take unless told otherwise.
@@ -70,7 +70,7 @@ impl Tool for Bash {
     const KIND: ToolKind = ToolKind::Execute;
 
     fn concurrency(&self, input: &BashInput) -> Concurrency {
-        if is_read_only(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
+        if is_reading(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
     }
 
     fn title(&self, input: &BashInput, _context: &ToolContext) -> String {

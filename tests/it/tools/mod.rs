@@ -6,6 +6,7 @@ mod files;
 mod hostile_git;
 mod offer;
 mod program;
+mod reading;
 mod replacing;
 mod searches;
 mod text;
