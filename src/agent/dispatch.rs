@@ -209,6 +209,7 @@ async fn permitted(run: &Run<'_>, Asked { tool, call }: Asked<'_>, context: &Too
     if agent.work.cause().is_some() {
         return ToolOutput::error(INTERRUPTED);
     }
+    run.count_tool(tool.name());
     run.watchdog.heartbeat();
     if tool.keeps_time() {
         // What it waits for is stopped with this agent, and has ended only when it says so.

@@ -355,6 +355,7 @@ impl<'a> Driver<'a> {
             usage: self.usage,
             cost_usd: self.cost_usd,
             elapsed_ms: millis(self.run.started.elapsed()),
+            tools_run: self.run.tools_run(),
             files: self.files,
         };
         (outcome, self.transcript)

@@ -56,6 +56,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     let (permission_mode, foreign_mode) = reader.permission_mode();
     let mut idle_fields = reader.idle(&keys::IDLE);
     idle_fields.extend(foreign_mode);
+    reader.report_idle(&idle_fields);
     Some(AgentDefinition {
         name,
         // Generators write the line ends of a one-line description as the two characters `\n`.

@@ -43,6 +43,8 @@ type PlainAct = fn(&mut Plain, &str);
 /// What the commands ask of a session without a screen. Agents and worktrees are named as the user names them.
 pub trait PlainSession {
     fn help(&mut self);
+    /// Lists the agents that can be used, as files.
+    fn agent_files(&mut self);
     fn tasks(&mut self);
     fn model(&mut self, name: &str);
     fn clear(&mut self);
@@ -111,9 +113,9 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::Help { scroll: 0 }))
         .plain("lists what can be typed.", |plain, _| plain.help()),
     SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents)
-        .plain("", |plain, _| plain.tasks()),
+        .plain("lists the agent files.", |plain, _| plain.agent_files()),
     SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks)
-        .plain("lists the agents.", |plain, _| plain.tasks()),
+        .plain("lists the agents of this session.", |plain, _| plain.tasks()),
     SlashCommand::new("model", "[NAME]", "show or change the model", slash_model).plain_with(
         "PROVIDER/NAME",
         "NAME changes the model from the next message on.",

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::{AgentId, Effort};
+use crate::message::{AgentId, Effort, canonical_name};
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
 use crate::subagent::spawn::memory::AgentMemory;
-use crate::subagent::tools::agent_tool::AgentInput;
+use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentInput};
 use crate::subagent::tree::{Parent, Tree};
 use crate::subagent::workspace::IsolationSpec;
 use crate::tool::ToolSet;
@@ -70,6 +70,33 @@ impl Tree {
         let limits = child_limits(&setup.limits.child, definition, setup.limits.tool_calls(None));
         let connection = parent.connection.clone();
         Ok(Admitted { definition: definition.clone(), connection, capabilities, limits, isolation: None, note: None })
+    }
+
+    /// Says which tools an agent of the definition would have below this parent; `None` if its lists leave none.
+    pub(in crate::subagent) fn tools_of_child(&self, parent: &Parent, definition: &AgentDefinition) -> Option<String> {
+        let lists = self.lists(definition, None);
+        let depth = self.depth_allows(parent.depth + 1);
+        let all = &self.setup().tools;
+        let own = parent.capabilities.narrowed(&lists, definition.permission_mode, all, depth).ok()?;
+        let scopes = own.permissions.rules().scopes();
+        let is_scope_of = |scope: &String, tool: &str| {
+            scope.split_once('(').is_some_and(|(name, _)| canonical_name(name).eq_ignore_ascii_case(tool))
+        };
+        let shown = |tool: &str| {
+            let own: Vec<&str> = scopes.iter().filter(|scope| is_scope_of(scope, tool)).map(String::as_str).collect();
+            if own.is_empty() { tool.to_owned() } else { own.join(", ") }
+        };
+        let mut tools: Vec<String> = own.tools.names().map(shown).collect();
+        let but: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| scope.starts_with("not ")).collect();
+        let is_all = own.tools.names().count() == parent.capabilities.tools.names().count();
+        if is_all && scopes.iter().all(|scope| scope.starts_with("not ")) {
+            tools = vec!["all".to_owned()];
+        }
+        if own.delegation == Delegation::Open && !is_all {
+            tools.push(AGENT_TOOL.to_owned());
+        }
+        tools.extend(but.into_iter().map(|scope| format!("but {scope}")));
+        Some(if tools.is_empty() { "none".to_owned() } else { tools.join(", ") })
     }
 
     /// Reads the lists of tools of a definition and a call.

@@ -104,7 +104,9 @@ impl Tool for AgentTool {
     const KEEPS_TIME: bool = true;
 
     fn description(&self) -> Cow<'_, str> {
-        let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules());
+        let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules(), &|definition| {
+            self.tree.tools_of_child(&self.parent, definition)
+        });
         Self::DESCRIPTION.replace("{{agents}}", &agents).into()
     }
 

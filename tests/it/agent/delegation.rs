@@ -469,3 +469,29 @@ async fn the_offer_says_how_many_tool_calls_a_call_may_ask_for() {
         .collect();
     assert_eq!(bounds, [Some(20), Some(40)]);
 }
+
+#[tokio::test]
+async fn a_report_that_was_cut_names_the_tools_that_ran() {
+    let call = |tool: &str, input: serde_json::Value| json!({"call": tool, "input": input});
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), delegate(&["cut"])),
+        reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
+        reply(
+            json!({"task": "work called cut", "turn": 0}),
+            vec![
+                call("Nope", json!({})),
+                call("Agent", json!({"prompt": "x"})),
+                call("LS", json!({})),
+                call("ls", json!({"path": "."})),
+                call("Bash", json!({"command": "touch x"})),
+                call("Read", json!({"path_of_file": "a"})),
+            ],
+        ),
+        reply(json!({"task": "work called cut", "turn": 1}), vec![json!({"fail": "bad_request", "detail": "no"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("go").await;
+    let text = results(&last_of_main(&provider))[0].joined_text();
+    assert!(text.contains("Tools it ran: LS ×2.\n"), "{text}");
+    session.quit().await;
+}
