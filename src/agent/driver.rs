@@ -275,7 +275,7 @@ impl<'a> Driver<'a> {
             tools: tools.specs(),
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
-            effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
+            effort: self.agent.effort.and_then(|wish| self.agent.model.effort(wish)),
         };
         match self.reservation.reserve(&mut request, stop).await {
             Reserved::Granted => {}

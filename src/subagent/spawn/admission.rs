@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::{AgentId, Effort, canonical_name};
+use crate::message::{AgentId, Effort, canonical_name, sanitize_line};
+use crate::provider::Model;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
@@ -49,6 +50,7 @@ impl Tree {
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
+        let note = note.or_else(|| effort_note(&definition, &connection.model));
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         self.reserve()?;
@@ -200,6 +202,15 @@ const USUAL_EFFORT: Effort = Effort::High;
 /// than it would if nobody asked.
 pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
     definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
+}
+
+/// Says that a model takes less effort than the definition asks for.
+fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
+    let wish = effort_of(definition)?;
+    let taken = model.effort(wish);
+    let words = taken.map_or_else(|| "none is sent".to_owned(), |taken| format!("`{taken}` is used"));
+    let (name, model) = (sanitize_line(&definition.name), sanitize_line(&model.display));
+    (taken != Some(wish)).then(|| format!("{name}: {model} takes no effort `{wish}`; {words}."))
 }
 
 fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {
