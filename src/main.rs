@@ -150,9 +150,11 @@ async fn print(bootstrap: Bootstrap, prompt: String, format: headless::OutputFor
 async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+    let catalog = bootstrap.library.catalog().clone();
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
     let (commands, orders) = mpsc::unbounded_channel();
-    let code = headless::run_plain(Plain { conversation, events, commands, orders, request }, &mut signals).await;
+    let plain = Plain { conversation, events, commands, orders, catalog, request };
+    let code = headless::run_plain(plain, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)
 }

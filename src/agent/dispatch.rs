@@ -168,6 +168,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
         origin: agent.place.origin.clone(),
         cancel: agent.work.token(),
         progress,
+        result_chars: agent.limits.result_chars,
         freshness: agent.freshness.clone(),
     };
     let title = asked.call.title(&context);
@@ -208,6 +209,7 @@ async fn permitted(run: &Run<'_>, Asked { tool, call }: Asked<'_>, context: &Too
     if agent.work.cause().is_some() {
         return ToolOutput::error(INTERRUPTED);
     }
+    run.count_tool(tool.name());
     run.watchdog.heartbeat();
     if tool.keeps_time() {
         // What it waits for is stopped with this agent, and has ended only when it says so.

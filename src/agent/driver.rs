@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{FusedFuture as _, join3};
@@ -274,7 +275,7 @@ impl<'a> Driver<'a> {
             tools: tools.specs(),
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
-            effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
+            effort: self.agent.effort.and_then(|wish| self.agent.model.effort(wish)),
         };
         match self.reservation.reserve(&mut request, stop).await {
             Reserved::Granted => {}
@@ -338,8 +339,8 @@ impl<'a> Driver<'a> {
             End::Limited(status, words) => (status, words, Some(limit_words(self.agent, &self.reservation, status))),
             End::Spent => (Status::Budget, LastWords::Partial, Some(self.reservation.refusal())),
             End::Stopped => {
-                let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User));
-                (status, LastWords::Partial, Some(reason.to_owned()))
+                let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User), self.agent);
+                (status, LastWords::Partial, Some(reason))
             }
             End::Failed(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
         };
@@ -354,6 +355,7 @@ impl<'a> Driver<'a> {
             usage: self.usage,
             cost_usd: self.cost_usd,
             elapsed_ms: millis(self.run.started.elapsed()),
+            tools_run: self.run.tools_run(),
             files: self.files,
         };
         (outcome, self.transcript)
@@ -376,18 +378,30 @@ fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, status: Statu
         Status::Budget => reservation.refusal(),
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
         Status::WrappedUp => "Wrapped up early by the user.".to_owned(),
-        Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),
+        Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle), agent).1,
         _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
     }
 }
 
-fn stop_words(cause: StopCause) -> (Status, &'static str) {
+fn stop_words(cause: StopCause, agent: &Agent) -> (Status, String) {
+    let limits = &agent.limits;
+    let of = |limit: Option<Duration>| limit.map_or_else(String::new, |limit| format!(" of {} s", limit.as_secs_f32()));
+    let advice =
+        if agent.depth == 0 { "Ask again, or ask for less at once" } else { "Break the task into smaller ones" };
     match cause {
-        StopCause::User => (Status::Cancelled, "Stopped by the user."),
-        StopCause::Parent => (Status::Cancelled, "Stopped together with its parent."),
-        StopCause::Quit => (Status::Cancelled, "Stopped on exit."),
-        StopCause::Idle => (Status::TimedOut, "No output from the model or a tool for too long."),
-        StopCause::Wall => (Status::TimedOut, "The run reached its time limit."),
+        StopCause::User => (Status::Cancelled, "Stopped by the user.".to_owned()),
+        StopCause::Parent => (Status::Cancelled, "Stopped together with its parent.".to_owned()),
+        StopCause::Quit => (Status::Cancelled, "Stopped on exit.".to_owned()),
+        StopCause::Idle => (
+            Status::TimedOut,
+            format!(
+                "No output from the model or a tool: reached the idle time limit{}. {advice}.",
+                of(limits.idle_timeout)
+            ),
+        ),
+        StopCause::Wall => {
+            (Status::TimedOut, format!("The run reached its time limit{}. {advice}.", of(limits.wall_timeout)))
+        }
     }
 }
 

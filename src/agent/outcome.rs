@@ -1,5 +1,6 @@
 //! What came of a run: how it ended, what was said last, and what it took.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +37,9 @@ pub struct Outcome {
     pub cost_usd: Option<f64>,
     /// How long it took, in milliseconds.
     pub elapsed_ms: u64,
+    /// How often each tool really ran: without calls that were refused, or of tools it does not have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools_run: BTreeMap<String, u32>,
     /// Files its tools wrote.
     pub files: FileTally,
 }

@@ -4,6 +4,7 @@
 //! time to `watchdog`. Invariant: every event of a run is emitted here, and waiting for a slow listener is not the
 //! agent's own silence.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub(super) struct Run<'a> {
     pub(super) started: Instant,
     pub(super) watchdog: Watchdog,
     emitted: Mutex<Emitted>,
+    tools_run: Mutex<BTreeMap<String, u32>>,
 }
 
 struct Emitted {
@@ -34,7 +36,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(agent: &'a Agent) -> Self {
         let started = Instant::now();
         let emitted = Mutex::new(Emitted { at: started, last_turn: None });
-        Self { agent, started, watchdog: Watchdog::new(started), emitted }
+        Self { agent, started, watchdog: Watchdog::new(started), emitted, tools_run: Mutex::default() }
     }
 
     pub(super) async fn emit(&self, kind: impl Into<EventKind>) {
@@ -68,6 +70,16 @@ impl<'a> Run<'a> {
 
     async fn emit_for(&self, agent: AgentId, kind: EventKind) {
         self.watchdog.paused(self.agent.sink.emit_until(agent, kind, &self.agent.cancel)).await;
+    }
+
+    /// Counts a tool that begins to run.
+    pub(super) fn count_tool(&self, name: &str) {
+        *self.tools_run.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default() += 1;
+    }
+
+    /// Returns how often each tool has run.
+    pub(super) fn tools_run(&self) -> BTreeMap<String, u32> {
+        self.tools_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn emitted(&self) -> MutexGuard<'_, Emitted> {

@@ -62,7 +62,8 @@ pub(super) async fn reply(
             Admission::Stopped => return ModelReply::Cut(TurnBuilder::default().cut()),
             Admission::Hopeless(error) => return ModelReply::Failed(error, TurnBuilder::default().cut()),
         };
-        let (error, builder) = match once(run, request.clone(), stop, &mut permit).await.counted(reservation.asked()) {
+        let answer = run.watchdog.asking(once(run, request.clone(), stop, &mut permit)).await;
+        let (error, builder) = match answer.counted(reservation.asked()) {
             Ended::Whole(builder) => {
                 permit.succeeded();
                 return ModelReply::Whole(builder.finish(agent.id, ids));

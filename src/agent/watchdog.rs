@@ -17,11 +17,13 @@ pub(super) struct Watchdog(Mutex<State>);
 struct State {
     last: Instant,
     holds: usize,
+    /// Whether a request is on its way to the model or its answer arrives.
+    asking: bool,
 }
 
 impl Watchdog {
     pub(super) fn new(now: Instant) -> Self {
-        Self(Mutex::new(State { last: now, holds: 0 }))
+        Self(Mutex::new(State { last: now, holds: 0, asking: false }))
     }
 
     pub(super) fn heartbeat(&self) {
@@ -33,6 +35,18 @@ impl Watchdog {
     pub(super) async fn paused<T>(&self, wait: impl Future<Output = T>) -> T {
         let _hold = Hold::new(self);
         wait.await
+    }
+
+    /// Awaits an answer of the model.
+    pub(super) async fn asking<T>(&self, answer: impl Future<Output = T>) -> T {
+        let _asking = Asking::new(self);
+        answer.await
+    }
+
+    /// Returns `true` if the model owes an answer and nothing of it has come for so long.
+    fn has_silent_model(&self, silence: Duration) -> bool {
+        let state = self.state();
+        state.asking && state.holds == 0 && state.last.elapsed() >= silence
     }
 
     /// Returns when the silence would be too long; `None` while it is excused.
@@ -64,18 +78,40 @@ impl Drop for Hold<'_> {
     }
 }
 
+/// Notes that the model is being asked until it is dropped, also when the answer is given up.
+struct Asking<'a>(&'a Watchdog);
+
+impl<'a> Asking<'a> {
+    fn new(watchdog: &'a Watchdog) -> Self {
+        watchdog.state().asking = true;
+        Self(watchdog)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.state().asking = false;
+    }
+}
+
 /// How often an excused silence is looked at again.
 const EXCUSED_POLL: Duration = Duration::from_secs(1);
 
 /// How long an agent that has passed a limit on time may take for its report.
 const REPORT_GRACE: Duration = Duration::from_mins(1);
 
-/// Stops the agent's work once a limit on time is passed, and the agent if it then does not report. Never returns; it is
-/// raced against the run.
+/// How long a model may be silent at the limit on the whole run and still be asked for a report.
+const SILENT_MODEL: Duration = Duration::from_secs(2);
+
+/// Stops the agent's work once a limit on time is passed, and the agent if it then does not report. A model that owes an
+/// answer is not asked for another. Never returns; it is raced against the run.
 pub(super) async fn watch(run: &Run<'_>) {
     if let Some(cause) = overtime(run).await {
-        run.agent.work.stop(cause);
-        run.watchdog.paused(sleep(REPORT_GRACE)).await;
+        let silence = if cause == StopCause::Wall { SILENT_MODEL } else { Duration::ZERO };
+        if !run.watchdog.has_silent_model(silence) {
+            run.agent.work.stop(cause);
+            run.watchdog.paused(sleep(REPORT_GRACE)).await;
+        }
         run.agent.cancel.stop(cause);
     }
     std::future::pending::<()>().await;

@@ -153,8 +153,9 @@ the log are kept in ~/.local/state/belvedere.
 Custom agents are files in ~/.claude/agents and ~/.kode/agents, and in .claude/agents and
 .kode/agents of the project; on a name clash the later one wins.
 
-Exit status with -p: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a limit, 130 interrupted,
-141 nobody reads standard output, 143 terminated. A second Ctrl-C does not wait for what runs.
+Exit status with -p: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a limit, 4 answered, but a
+tool call was denied, 130 interrupted, 141 nobody reads standard output, 143 terminated. A second Ctrl-C
+does not wait for what runs.
 
 Examples:
   belvedere                                     open the screen in the current folder

@@ -121,6 +121,12 @@ pub(super) const ROWS: &[SettingRow] = &[
     limit("limits.max_depth", 0..=5, |l, n| l.max_depth = n, |l| l.max_depth.into()),
     limit("limits.max_turns", 1..=10_000, |l, n| l.max_turns = n, |l| l.max_turns.into()),
     limit("limits.max_tool_calls", 1..=100_000, |l, n| l.max_tool_calls = n, |l| l.max_tool_calls.into()),
+    limit(
+        "limits.max_tool_calls_ceiling",
+        0..=100_000,
+        |l, n| l.max_tool_calls_ceiling = Some(n).filter(|calls| *calls > 0),
+        |l| l.max_tool_calls_ceiling.unwrap_or(l.max_tool_calls).into(),
+    ),
     limit("limits.idle_timeout_secs", 1..=86_400, |l, n| l.idle_timeout_secs = n.into(), |l| l.idle_timeout_secs),
     limit(
         "limits.wall_timeout_secs",

@@ -51,7 +51,10 @@ pub struct LimitSettings {
     /// How deep the tree may grow; at 1 a subagent cannot spawn.
     pub max_depth: u32,
     pub max_turns: u32,
+    /// Tool calls of one run, unless its call asks for another number.
     pub max_tool_calls: u32,
+    /// The most that a call may ask for; `None` is [`Self::max_tool_calls`].
+    pub max_tool_calls_ceiling: Option<u32>,
     /// Longest silence of model and tools, in seconds.
     pub idle_timeout_secs: u64,
     /// Longest run, in seconds; `None` is no limit.
@@ -73,6 +76,7 @@ impl Default for LimitSettings {
             max_depth: 1,
             max_turns: 50,
             max_tool_calls: 100,
+            max_tool_calls_ceiling: None,
             idle_timeout_secs: 600,
             wall_timeout_secs: None,
             report_chars: 8_000,

@@ -193,15 +193,30 @@ impl<'a> Reader<'a> {
         keys.iter().filter_map(|key| Some(((*key).to_owned(), short(self.value(key)?)))).collect()
     }
 
+    /// Warns of fields that nothing acts on: one of them may be a restriction.
+    pub(super) fn report_idle(&mut self, idle: &[(String, String)]) {
+        for (key, value) in idle {
+            let words = match key.as_str() {
+                "hooks" => {
+                    "`hooks` is not acted on: what they would check or block is not. Use `tools` for limits.".to_owned()
+                }
+                "permissionMode" => {
+                    format!("`permissionMode: {value}` is not known here; the mode of the session holds.")
+                }
+                key => format!("`{key}` is understood and not acted on."),
+            };
+            self.report_at(key, words);
+        }
+    }
+
     /// Warns of keys that look like known ones, and of known ones that other programs would not know.
     pub(super) fn doubt_unknown_keys(&mut self) {
         let unknown = self.fields.keys().filter(|key| keys::canonical(key).is_none());
-        let slips: Vec<(String, &str)> = unknown
-            .filter_map(|key| Some((sanitize_line(key).into_owned(), keys::meant(key)?)))
-            .take(MAX_DOUBTS)
-            .collect();
-        for (key, meant) in slips {
-            self.report_at(&key, format!("`{key}` is not a field and is ignored. If you mean `{meant}`, write that."));
+        let unknown: Vec<(String, Option<&str>)> =
+            unknown.map(|key| (sanitize_line(key).into_owned(), keys::meant(key))).take(MAX_DOUBTS).collect();
+        for (key, meant) in unknown {
+            let hint = meant.map(|meant| format!(" If you mean `{meant}`, write that."));
+            self.report_at(&key, format!("`{key}` is not a field and is ignored.{}", hint.unwrap_or_default()));
         }
         for (line, written, known) in self.spelt_otherwise().into_iter().take(MAX_DOUBTS) {
             self.report(

@@ -3,7 +3,7 @@
 //! Owns the list. Leaves values to `fields`. Invariant: a known key in its right spelling is never taken for another.
 
 /// Keys that are understood. Anything else at the start of a line may belong to the text before it.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 24] = [
     "name",
     "description",
     "tools",
@@ -25,6 +25,9 @@ const KNOWN: [&str; 21] = [
     "initialPrompt",
     "forkContext",
     "maxExecutionTimeMs",
+    "omitClaudeMd",
+    "autoCompactWindow",
+    "observer",
 ];
 /// Keys of other programs that only look like a slip of the pen.
 const FOREIGN: [&str; 2] = ["mode", "level"];
@@ -32,7 +35,8 @@ const FOREIGN: [&str; 2] = ["mode", "level"];
 const LONGEST: usize = 32;
 
 /// Fields that are understood but that nothing acts on yet.
-pub(super) const IDLE: [&str; 4] = ["skills", "mcpServers", "hooks", "forkContext"];
+pub(super) const IDLE: [&str; 7] =
+    ["skills", "mcpServers", "hooks", "forkContext", "omitClaudeMd", "autoCompactWindow", "observer"];
 
 /// Returns the right spelling of a known key: case, quotes, `-` and `_` make no difference.
 pub(super) fn canonical(written: &str) -> Option<&'static str> {

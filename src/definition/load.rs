@@ -56,6 +56,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     let (permission_mode, foreign_mode) = reader.permission_mode();
     let mut idle_fields = reader.idle(&keys::IDLE);
     idle_fields.extend(foreign_mode);
+    reader.report_idle(&idle_fields);
     Some(AgentDefinition {
         name,
         // Generators write the line ends of a one-line description as the two characters `\n`.
@@ -111,7 +112,8 @@ const LONGEST_MODEL: usize = 120;
 
 fn model(reader: &mut Reader<'_>) -> Option<String> {
     let key = if reader.has("model") { "model" } else { "model_name" };
-    let model = reader.text(key).filter(|model| !model.eq_ignore_ascii_case("inherit"))?;
+    let model =
+        reader.text(key).filter(|model| !["inherit", "default"].iter().any(|own| model.eq_ignore_ascii_case(own)))?;
     let is_id = model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@[]".contains(c));
     if is_id && model.len() <= LONGEST_MODEL {
         return Some(model);

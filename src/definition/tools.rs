@@ -39,7 +39,7 @@ fn list(reader: &mut Reader<'_>, key: &str, outcome: &str) -> Option<Vec<String>
 }
 
 /// Returns the names in a list, or in a text between commas that stand outside parentheses: a scope such as
-/// `Bash(git log, git show)` holds commas of its own, which cut it in two where YAML reads the list.
+/// `Bash(git log:*, git show:*)` holds commas of its own, which cut it in two where YAML reads the list.
 fn names_of(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => entries(&items.iter().filter_map(item).collect::<Vec<_>>().join(", ")),
@@ -68,7 +68,17 @@ fn entries(text: &str) -> Vec<String> {
         let name = name.trim().trim_start_matches("- ").trim_matches(['"', '\'', '`']).trim();
         sanitize_line(&name.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
     };
-    names.map(bare).filter(|name| !name.is_empty()).collect()
+    names.map(bare).filter(|name| !name.is_empty()).flat_map(|name| scopes_of(&name)).collect()
+}
+
+/// Returns an entry for each of several scopes: `Bash(git log:*, git show:*)` is two. A comma without a blank belongs to
+/// a command, and kinds of agents stay together.
+fn scopes_of(entry: &str) -> Vec<String> {
+    let several = entry.split_once('(').and_then(|(tool, rest)| Some((tool, rest.strip_suffix(')')?)));
+    match several.filter(|(tool, scopes)| scopes.contains(", ") && canonical_name(tool) != "Agent") {
+        Some((tool, scopes)) => scopes.split(", ").map(|scope| format!("{tool}({})", scope.trim())).collect(),
+        None => vec![entry.to_owned()],
+    }
 }
 
 /// Returns `true` if an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
@@ -91,6 +101,13 @@ pub(super) fn check(parsed: &mut Parsed, known: &[String]) {
     };
     let lists = [(allowed, "it is left out"), (&definition.disallowed_tools, "it forbids nothing")];
     let mut errors = Vec::new();
+    if !allowed.is_empty() && !allowed.iter().any(|name| knows_tool(name, known)) {
+        let message =
+            "it cannot work: none of its `tools` exists here, and it is not offered. Name tools of this program, \
+                       or leave `tools` out for all."
+                .to_owned();
+        errors.push(Diagnostic { path: parsed.source.path.clone(), line: parsed.tool_lines[0], column: None, message });
+    }
     for ((names, outcome), line) in lists.into_iter().zip(parsed.tool_lines) {
         for name in names.iter().filter(|name| !knows_tool(name, known)).take(MAX_FAULTS) {
             let shown: String = name.chars().take(80).collect();

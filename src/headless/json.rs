@@ -26,7 +26,7 @@ struct ResultLine<'a> {
     tree: TreeFields,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     worktrees: Vec<WorktreeFields<'a>>,
-    denials: &'a [Denial],
+    permission_denials: &'a [Denial],
 }
 
 #[derive(Serialize)]
@@ -139,7 +139,7 @@ pub(super) fn result_line(
         usage: outcome.usage.into(),
         tree: TreeFields::new(totals),
         worktrees: kept.iter().map(WorktreeFields::from).collect(),
-        denials,
+        permission_denials: denials,
     };
     serde_json::to_string(&line)
 }

@@ -50,6 +50,8 @@ pub mod exit {
     /// The command line makes no sense; clap's own status too.
     pub const USAGE: u8 = 2;
     pub const CUT_SHORT: u8 = 3;
+    /// With one request: it was answered, and a tool call was refused on the way.
+    pub const REFUSED: u8 = 4;
     /// Nobody reads standard output any more.
     pub const BROKEN_PIPE: u8 = 141;
 }
@@ -97,13 +99,17 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         () = broken.wait() => broken.status().unwrap_or(exit::BROKEN_PIPE),
         outcome = conversation.finish() => {
             let _ = over.send(Some(outcome.clone()));
+            let refused;
             tokio::select! {
                 biased;
                 signal = signals.next_end() => return signal.exit_status(),
-                _ = printing => {}
+                printed = printing => refused = printed.unwrap_or_default(),
             }
             conversation.quit().await;
-            return broken.status().unwrap_or_else(|| status(&outcome));
+            return broken.status().unwrap_or_else(|| match status(&outcome) {
+                exit::OK if refused => exit::REFUSED,
+                code => code,
+            });
         }
     };
     if let Some(cancel) = cancel {
@@ -136,12 +142,12 @@ fn status(outcome: &Outcome) -> u8 {
     }
 }
 
-/// Writes what happens until it is over, then the answer, if there is one.
+/// Writes what happens until it is over, then the answer, if there is one. Returns `true` if a tool call was refused.
 async fn print(
     mut events: mpsc::Receiver<Arc<LogEvent>>,
     mut printer: Printer,
     mut is_over: oneshot::Receiver<Option<Outcome>>,
-) {
+) -> bool {
     let answer = loop {
         tokio::select! {
             biased;
@@ -157,7 +163,9 @@ async fn print(
         Some(outcome) => printer.answer(&outcome).await,
         None => printer.cut_short().await,
     }
+    let refused = !printer.denials.list().is_empty();
     printer.output.finish().await;
+    refused
 }
 
 struct Printer {

@@ -7,7 +7,8 @@ use crate::agent::{
     AgentEvent, EventKind, Hold, KeptWorktree, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent,
 };
 use crate::message::format::{counted, millis, seconds};
-use crate::message::{AgentId, sanitize, sanitize_line};
+use crate::message::{AgentId, canonical_name, sanitize, sanitize_line};
+use crate::subagent::AGENT_TOOL;
 
 /// Shortest time between two lines about the same subagent.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -56,6 +57,12 @@ impl ProgressLine {
             EventKind::Started => {
                 self.children.get_mut(&event.agent)?.since = now;
                 None
+            }
+            // Those of its own: an agent has lines of its own.
+            EventKind::Tool(ToolEvent::Started { call, title }) if event.agent.is_main() => {
+                let is_agent = canonical_name(&call.name).eq_ignore_ascii_case(AGENT_TOOL);
+                let title = sanitize_line(title);
+                (!is_agent).then(|| format!("[main] {} {title}", sanitize_line(&call.name)).trim_end().to_owned())
             }
             EventKind::Tool(ToolEvent::Ended { .. }) => {
                 let child = self.children.get_mut(&event.agent)?;

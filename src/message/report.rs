@@ -19,6 +19,8 @@ impl ReportParts {
         let (findings, answer) = (section(text, "findings"), section(text, "answer"));
         let summary = section(text, "summary").unwrap_or_else(|| match (&findings, &answer) {
             (None, None) => text.trim().to_owned(),
+            // An answer says what a summary would.
+            (_, Some(answer)) if text.split('<').next().unwrap_or_default().trim().is_empty() => answer.clone(),
             _ => text.split('<').next().unwrap_or_default().trim().to_owned(),
         });
         Self { summary, findings, answer }

@@ -93,18 +93,25 @@ pub enum ResultPart {
     },
 }
 
-/// Returns today's name of a tool that was once, or is elsewhere, called otherwise.
+/// Returns today's name of a tool that was once, or is elsewhere, called otherwise, without regard to case.
 pub fn canonical_name(name: &str) -> &str {
-    match name.trim() {
-        "Task" => "Agent",
-        "MultiEdit" | "FileEdit" => "Edit",
-        "FileRead" => "Read",
-        "FileWrite" => "Write",
-        "BashOutput" => "TaskOutput",
-        "KillShell" | "KillBash" => "TaskStop",
-        name => name,
-    }
+    let name = name.trim();
+    let is_one_of = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    OTHER_NAMES.iter().find(|(_, names)| is_one_of(names)).map_or(name, |(today, _)| today)
 }
+
+/// Names that tools once had here, or have in other programs.
+const OTHER_NAMES: [(&str, &[&str]); 9] = [
+    ("Agent", &["Task", "run_subagent", "runSubagent", "spawn_subtask"]),
+    ("Read", &["FileRead", "read_file", "readFile", "read_many_files"]),
+    ("Write", &["FileWrite", "write_file", "writeFile", "create_file"]),
+    ("Edit", &["MultiEdit", "FileEdit", "edit_file", "editFiles", "replace", "str_replace", "replace_string_in_file"]),
+    ("LS", &["list_directory", "list_dir", "listDirectory"]),
+    ("Bash", &["shell", "run_shell_command", "runCommands", "run_in_terminal", "execute_command"]),
+    ("Grep", &["search", "search_file_content", "grep_search", "textSearch"]),
+    ("TaskOutput", &["BashOutput"]),
+    ("TaskStop", &["KillShell", "KillBash"]),
+];
 
 /// Returns the form in which names of agents are compared: without regard to case, blanks, `_` and `-`.
 pub fn loose_name(name: &str) -> String {

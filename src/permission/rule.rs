@@ -96,6 +96,10 @@ impl Rule {
         matches!(self.scope, Scope::Whole)
     }
 
+    pub(super) fn names_paths(&self) -> bool {
+        matches!(self.scope, Scope::Below(_))
+    }
+
     pub fn is_clear(&self) -> bool {
         !matches!(self.scope, Scope::Unclear)
     }

@@ -29,6 +29,11 @@ impl Rules {
         self
     }
 
+    /// Returns `true` if an entry is about some paths only.
+    pub(super) fn name_paths(&self) -> bool {
+        self.allowed.iter().chain(&self.forbidden).any(|list| list.iter().any(Rule::names_paths))
+    }
+
     /// Returns the entries that let through, or forbid, some uses of a tool only: `Bash(git diff:*)`, `not Bash(rm:*)`.
     pub fn scopes(&self) -> Vec<String> {
         let scopes = |lists: &[Arc<[Rule]>], sign: &str| -> Vec<String> {

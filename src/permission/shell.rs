@@ -25,7 +25,7 @@ pub fn is_read_only(command: &str) -> bool {
 
 /// Returns `true` if a word cannot name a place outside the working directory. The shell also puts the home folder in the
 /// place of a `~` behind `=` and `:`.
-fn stays_inside(word: &str) -> bool {
+pub(super) fn stays_inside(word: &str) -> bool {
     !word.starts_with(['/', '~'])
         && !["=/", "=~", ":/", ":~"].iter().any(|way_out| word.contains(way_out))
         && word.split(['/', '=', ':']).all(|part| part != "..")

@@ -144,6 +144,17 @@ pub struct Model {
     pub price: Option<Price>,
     /// The most effort it can be asked for; `None` if it cannot be asked.
     pub max_effort: Option<Effort>,
+    /// Whether it takes [`Effort::XHigh`], if it takes more.
+    pub takes_xhigh: bool,
+}
+
+impl Model {
+    /// Returns the most effort at or below a wish that the model takes; `None` if it cannot be asked.
+    #[must_use]
+    pub fn effort(&self, wish: Effort) -> Option<Effort> {
+        let effort = wish.min(self.max_effort?);
+        Some(if effort == Effort::XHigh && !self.takes_xhigh { Effort::High } else { effort })
+    }
 }
 
 /// What tokens cost, in US dollars for a million.

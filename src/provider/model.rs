@@ -30,6 +30,9 @@ struct Alias {
     name: String,
     provider: String,
     id: String,
+    /// Whether it is the id of a model that is no longer served.
+    #[serde(default)]
+    retired: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -42,6 +45,13 @@ struct Entry {
     output: u32,
     price: Option<Price>,
     effort: Option<Effort>,
+    /// Whether it takes `xhigh`, if it takes what lies above.
+    #[serde(default = "yes")]
+    xhigh: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 // The file is compiled in and a test reads every alias of it, so the empty default is never met.
@@ -71,6 +81,7 @@ impl Model {
             max_output_tokens: DEFAULT_OUTPUT,
             price: Some(Price::FREE),
             max_effort: None,
+            takes_xhigh: true,
         }
     }
 }
@@ -92,6 +103,7 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
         price: if is_free { Some(Price::FREE) } else { own.and_then(|entry| entry.price) },
         max_effort: own.and_then(|entry| entry.effort),
+        takes_xhigh: own.is_none_or(|entry| entry.xhigh),
     }
 }
 
@@ -104,11 +116,19 @@ pub fn resolve(table: &ProviderTable, row: &ProviderRow, wish: &str) -> Option<M
             return Some(lookup(row, size(sizes)));
         }
         let elsewhere = home_of(wish).is_some_and(|home| home != row.name);
-        if alias(wish).is_some() || (elsewhere && !serves_any_model(row)) {
+        let unknown = home_of(wish).is_none() && is_catalogued(row) && !wish.contains(':');
+        if alias(wish).is_some() || ((elsewhere || unknown) && !serves_any_model(row)) {
             return None;
         }
     }
     Some(lookup(row, wish))
+}
+
+/// Returns `true` if an id or a word can be meant for some service: an alias, a size, the beginning of a known model, or
+/// a name with a service or a version in it.
+pub fn is_known(wish: &str) -> bool {
+    let own = ["main", "task", "inherit"].iter().any(|word| wish.eq_ignore_ascii_case(word));
+    own || alias(wish).is_some() || is_size(wish) || entry_of(wish).is_some() || wish.contains(['/', ':', '['])
 }
 
 /// Returns `true` if the word stands for a size of model, which every service has in its own way.
@@ -119,8 +139,8 @@ pub fn is_size(word: &str) -> bool {
 fn size_of(word: &str) -> Option<fn(&ModelSizes) -> &str> {
     match word.to_ascii_lowercase().as_str() {
         "haiku" | "quick" => Some(|sizes| &sizes.small),
-        "sonnet" => Some(|sizes| &sizes.medium),
-        "opus" | "fable" => Some(|sizes| &sizes.large),
+        "sonnet" | "opusplan" => Some(|sizes| &sizes.medium),
+        "opus" | "fable" | "best" => Some(|sizes| &sizes.large),
         _ => None,
     }
 }
@@ -140,6 +160,11 @@ fn of_provider<'w>(table: &ProviderTable, row: &ProviderRow, wish: &'w str) -> O
     (!id.is_empty()).then_some(id)
 }
 
+/// Returns `true` for a service of whose models the catalog knows how their names begin.
+fn is_catalogued(row: &ProviderRow) -> bool {
+    CATALOG.model.iter().any(|entry| entry.provider == row.name)
+}
+
 fn serves_any_model(row: &ProviderRow) -> bool {
     row.local || row.any_model
 }
@@ -151,7 +176,7 @@ pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
 }
 
 pub fn aliases() -> impl Iterator<Item = &'static str> {
-    CATALOG.alias.iter().map(|alias| alias.name.as_str())
+    CATALOG.alias.iter().filter(|alias| !alias.retired).map(|alias| alias.name.as_str())
 }
 
 /// Returns the models that short names mean at a service.

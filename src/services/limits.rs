@@ -14,6 +14,7 @@ pub(super) fn of_tree(config: &Config) -> TreeLimits {
         max_depth: limits.max_depth,
         min_task_chars: limits.min_task_chars,
         report_chars: limits.report_chars,
+        max_tool_calls_ceiling: limits.max_tool_calls_ceiling,
         child: Limits {
             max_turns: Some(limits.max_turns),
             max_tool_calls: Some(limits.max_tool_calls),

@@ -16,7 +16,24 @@ pub struct TreeLimits {
     pub min_task_chars: usize,
     /// Longest report that reaches the parent, in characters.
     pub report_chars: usize,
+    /// The most tool calls that a call of `Agent` may ask for; `None` is the number without it.
+    pub max_tool_calls_ceiling: Option<u32>,
     pub child: Limits,
+}
+
+impl TreeLimits {
+    /// Returns the most tool calls that one run may make.
+    #[must_use]
+    pub fn tool_calls_ceiling(&self) -> Option<u32> {
+        self.max_tool_calls_ceiling.or(self.child.max_tool_calls)
+    }
+
+    /// Returns how many tool calls a run may make for which so many were asked.
+    #[must_use]
+    pub fn tool_calls(&self, asked: Option<u32>) -> Option<u32> {
+        let wanted = asked.map(|calls| calls.max(1)).or(self.child.max_tool_calls);
+        [wanted, self.tool_calls_ceiling()].into_iter().flatten().min()
+    }
 }
 
 impl Default for TreeLimits {
@@ -27,6 +44,7 @@ impl Default for TreeLimits {
             max_depth: 1,
             min_task_chars: 30,
             report_chars: 8_000,
+            max_tool_calls_ceiling: None,
             child: Limits {
                 max_turns: Some(50),
                 max_tool_calls: Some(100),

@@ -3,6 +3,7 @@
 //! Owns numbers, places and the count of spawns. Leaves starting to `spawn`, who exists to `registry` and runs to
 //! `run_guard`. Invariant: what does not fit waits for a place of its depth, visible as queued.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -213,6 +214,7 @@ impl Outcome {
             usage: Usage::default(),
             cost_usd: None,
             elapsed_ms: 0,
+            tools_run: BTreeMap::new(),
             files: crate::agent::FileTally::default(),
         }
     }

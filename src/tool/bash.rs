@@ -21,7 +21,7 @@ use super::process::output::Capture;
 use super::process::{Group, Remains, Shell};
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::message::{INTERRUPTED, ResultPart};
-use crate::permission::{AccessKind, Preview, ToolKind, is_read_only};
+use crate::permission::{AccessKind, Preview, ToolKind, is_reading};
 use crate::program::SearchPath;
 
 /// Milliseconds a command may take unless told otherwise.
@@ -40,6 +40,7 @@ const VIEW_LINES: usize = 20;
 pub(super) struct Bash(pub(super) Shell);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct BashInput {
     /// The command line.
     #[serde(alias = "cmd")]
@@ -69,7 +70,7 @@ impl Tool for Bash {
     const KIND: ToolKind = ToolKind::Execute;
 
     fn concurrency(&self, input: &BashInput) -> Concurrency {
-        if is_read_only(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
+        if is_reading(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
     }
 
     fn title(&self, input: &BashInput, _context: &ToolContext) -> String {
@@ -124,7 +125,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let (group, pipe) = started.map_err(|error| {
         ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
     })?;
-    let mut run = Run { group, output: Output::new(pipe) };
+    let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
     Ok(report(&run.output.text, &end, remains, time))
@@ -145,8 +146,8 @@ struct Output {
 }
 
 impl Output {
-    fn new(pipe: Receiver) -> Self {
-        Self { pipe, text: Capture::default(), buffer: vec![0; 64 << 10], open: true }
+    fn new(pipe: Receiver, result_chars: usize) -> Self {
+        Self { pipe, text: Capture::new(result_chars), buffer: vec![0; 64 << 10], open: true }
     }
 
     /// Takes in what arrives next, and returns `false` at the end. A pipe that breaks has ended too. May be given up and

@@ -16,6 +16,7 @@ use crate::permission::ToolKind;
 pub(super) struct Edit;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct EditInput {
     /// File to change, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]

@@ -26,6 +26,7 @@ const MAX_FOUND: usize = 200_000;
 pub(super) struct Glob(pub(super) Ignores);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct GlobInput {
     /// Pattern with * ? ** [a-z] {a,b}; one without a slash matches at any depth.
     pattern: String,

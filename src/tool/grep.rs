@@ -27,14 +27,15 @@ use crate::permission::ToolKind;
 /// Lines or files shown unless told otherwise.
 const DEFAULT_LIMIT: usize = 250;
 const MAX_LIMIT: usize = 5_000;
-/// Characters of one result; below what a result may hold, so that no middle is left out of it.
-const MAX_TEXT: usize = 45_000;
+/// Characters for the words that follow the lines, so that no middle is left out of the result.
+const NOTE_ROOM: usize = 1_000;
 const MAX_CONTEXT: usize = 50;
 const MAX_FILES: usize = 100_000;
 
 pub(super) struct Grep(pub(super) Ignores);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct GrepInput {
     /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
     pub(super) pattern: String,
@@ -142,7 +143,7 @@ fn grep(
     let files = files(input, root, ignores, &context.cwd)?;
     let (hits, skipped) = hits(&files, needle, &watch, input.output_mode)?;
     context.check_cancelled()?;
-    let mut page = Page::new(input);
+    let mut page = Page::new(input, context.result_chars);
     for hit in &hits {
         if page.is_full() {
             break;
@@ -302,19 +303,22 @@ struct Page {
     taken: usize,
     shown: usize,
     chars: usize,
+    /// How many characters may be shown.
+    room: usize,
     /// Whether something was offered that is not shown.
     cut: bool,
 }
 
 impl Page {
-    fn new(input: &GrepInput) -> Self {
+    fn new(input: &GrepInput, result_chars: usize) -> Self {
         let limit = match input.head_limit {
             None => DEFAULT_LIMIT,
             Some(0) => MAX_LIMIT,
             Some(limit) => limit.min(MAX_LIMIT),
         };
         let skip = input.offset.unwrap_or(0);
-        Self { text: String::new(), skip, limit, taken: 0, shown: 0, chars: 0, cut: false }
+        let room = result_chars.saturating_sub(NOTE_ROOM);
+        Self { text: String::new(), skip, limit, taken: 0, shown: 0, chars: 0, room, cut: false }
     }
 
     /// Returns how many more lines can be of use, one more than can be shown so that a cut is noticed.
@@ -333,7 +337,7 @@ impl Page {
             return;
         }
         let chars = line.chars().count() + 1;
-        if self.cut || self.shown == self.limit || self.chars + chars > MAX_TEXT {
+        if self.cut || self.shown == self.limit || self.chars + chars > self.room {
             self.cut = true;
             return;
         }

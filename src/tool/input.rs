@@ -9,10 +9,13 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::file::path::one_line;
 use super::{Args, ToolOutput};
+use crate::message::loose_name;
 
 /// Decodes the arguments of a call. A `null` counts as left out, and where that does not fit, a value in the wrong wrapping
-/// counts as what it holds: `"5"` as 5, `5.0` as 5, `"true"` as true, and a list written as a string as the list.
+/// counts as what it holds: `"5"` as 5, `5.0` as 5, `"true"` as true, and a list written as a string as the list. A
+/// parameter in another spelling, such as `allowedTools`, counts as the one it names.
 ///
 /// # Errors
 /// Returns a failed output that names the fault and the fields the tool has.
@@ -26,32 +29,74 @@ pub(super) fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(
     {
         return Ok(input);
     }
-    let mut given = Value::Object(
-        args.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect(),
-    );
-    let error = match T::deserialize(&given) {
-        Ok(input) => return Ok(input),
-        Err(error) => error,
-    };
+    let given: Args =
+        args.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Ok(input) = T::deserialize(&given) {
+        return Ok(input);
+    }
     let schema = schema_of::<T>();
-    for (name, value) in given.as_object_mut().into_iter().flatten() {
+    let fields: Vec<&str> =
+        schema["properties"].as_object().map(|all| all.keys().map(String::as_str).collect()).unwrap_or_default();
+    let mut given: Args = given.into_iter().map(|(name, value)| (respelt(name, args, &fields), value)).collect();
+    for (name, value) in &mut given {
         if let Some(meant) =
             schema["properties"][name.as_str()]["type"].as_str().and_then(|kind| unwrapped(value, kind))
         {
             *value = meant;
         }
     }
-    T::deserialize(&given).map_err(|_| {
-        let fields: Vec<&str> =
-            schema["properties"].as_object().map(|all| all.keys().map(String::as_str).collect()).unwrap_or_default();
-        let required =
-            schema["required"].as_array().map(|all| all.iter().filter_map(Value::as_str).collect::<Vec<_>>());
-        ToolOutput::error(format!(
-            "{tool}: the input does not fit: {error}. Fields: {}. Required: {}. Call it again with a corrected input.",
-            fields.join(", "),
-            required.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |names| names.join(", ")),
-        ))
-    })
+    let words = match T::deserialize(&given) {
+        Ok(input) => return Ok(input),
+        Err(error) => match unknown::<T>(given, &error.to_string()).as_slice() {
+            [] => format!("the input does not fit: {error}."),
+            names => without(names, &fields),
+        },
+    };
+    let required = schema["required"].as_array().map(|all| all.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    Err(ToolOutput::error(format!(
+        "{tool}: {words} Fields: {}. Required: {}. Call it again with a corrected input.",
+        fields.join(", "),
+        required.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |names| names.join(", ")),
+    )))
+}
+
+/// Letters of the shortest parameter whose spelling may differ: `-A` and `-a` are two.
+const MIN_LETTERS: usize = 3;
+/// Bytes of the longest name that is compared with others.
+const LONGEST: usize = 40;
+
+/// Returns the field that a parameter names in another spelling, if the call does not have that one as well.
+fn respelt(name: String, args: &Args, fields: &[&str]) -> String {
+    let letters = loose_name(&name);
+    let is_it = |field: &&&str| loose_name(field) == letters && !args.contains_key(**field);
+    match fields.iter().find(is_it) {
+        Some(field) if letters.len() >= MIN_LETTERS && !fields.contains(&name.as_str()) => (*field).to_owned(),
+        _ => name,
+    }
+}
+
+/// Returns the parameters that the input has no field for. `error` is what was said of the first.
+fn unknown<T: DeserializeOwned>(mut given: Args, error: &str) -> Vec<String> {
+    let name = |error: &str| Some(error.strip_prefix("unknown field `")?.split_once("`, expected")?.0.to_owned());
+    let mut names = Vec::new();
+    let mut next = name(error);
+    // The field of a value within a value stays where it is.
+    while let Some(found) = next.filter(|found| given.shift_remove(found).is_some()) {
+        names.push(found);
+        next = T::deserialize(&given).err().and_then(|error| name(&error.to_string()));
+    }
+    names
+}
+
+/// Says which parameters there are not, and which may be meant.
+fn without(names: &[String], fields: &[&str]) -> String {
+    let one = |name: &String| {
+        let near = similar::get_close_matches(name.as_str(), fields, 1, 0.6);
+        let near = near.first().filter(|_| name.len() <= LONGEST);
+        let near = near.map(|near| format!(" Perhaps you mean `{near}`."));
+        format!("there is no parameter `{}`, so nothing was done.{}", one_line(name, LONGEST), near.unwrap_or_default())
+    };
+    names.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the value of type `kind` that `value` holds, if it is of another type.

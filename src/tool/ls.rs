@@ -26,6 +26,7 @@ const MAX_READ: usize = 50_000;
 pub(super) struct Ls(pub(super) Ignores);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct LsInput {
     /// Folder to list; the working directory unless given.
     #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]

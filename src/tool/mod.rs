@@ -61,7 +61,8 @@ pub type Args = Map<String, Value>;
 /// Something a model can ask for: what it sends becomes an `Input`, `prepare` makes of that what `run` needs, and `run`
 /// gets nothing else.
 pub trait Tool: Send + Sync {
-    /// What the model sends. Its documentation is the model's.
+    /// What the model sends. Its documentation is the model's. It denies unknown fields: one that is not understood may
+    /// be a restriction.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
     /// All that running needs: paths that were resolved, patterns that were compiled, what a question was about.
     type Prepared: Send;
@@ -188,6 +189,8 @@ pub struct ToolContext {
     /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts; the same once more
     /// means that the tool is at work.
     pub progress: watch::Sender<String>,
+    /// Characters of a result that reach the model.
+    pub result_chars: usize,
     /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
 }

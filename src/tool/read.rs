@@ -25,8 +25,8 @@ use crate::permission::ToolKind;
 const DEFAULT_LINES: usize = 2_000;
 /// Characters shown of one line.
 const MAX_LINE: usize = 2_000;
-/// Characters of one result; below what a result may hold, so that no middle is left out of it.
-const MAX_TEXT: usize = 45_000;
+/// Characters for the words that follow the lines, so that no middle is left out of the result.
+const NOTE_ROOM: usize = 500;
 /// Bytes looked through for the lines asked for.
 const SCAN_BYTES: u64 = 256 << 20;
 /// Bytes looked through after the last line shown, in order to say how many lines there are.
@@ -41,6 +41,7 @@ const SNIFF_BYTES: usize = 8 << 10;
 pub(super) struct Read;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ReadInput {
     /// File to read, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]
@@ -188,8 +189,9 @@ impl Page {
         let mut lines = Lines::new(start.chain(file), context, SCAN_BYTES);
         let mut page =
             Self { text: String::new(), first, shown: 0, seen: 0, ended: false, lossy: false, gave_up: false };
-        let mut chars = 0;
-        while page.shown < limit && chars < MAX_TEXT {
+        let room = context.result_chars.saturating_sub(NOTE_ROOM);
+        let (mut chars, mut full) = (0, false);
+        while page.shown < limit && !full {
             match lines.next()? {
                 Next::Line => page.seen += 1,
                 Next::End => {
@@ -202,7 +204,13 @@ impl Page {
                 }
             }
             if page.seen >= first {
+                let before = page.text.len();
                 chars += page.push(&lines.kept, lines.cut);
+                full = chars > room;
+                if full && page.shown > 1 {
+                    page.text.truncate(before);
+                    page.shown -= 1;
+                }
             }
         }
         lines.budget = lines.budget.min(COUNT_BYTES);

@@ -10,13 +10,11 @@ use crate::permission::ToolKind;
 pub struct ToolSet(Vec<Arc<dyn AnyTool>>);
 
 impl ToolSet {
-    /// Finds a tool by the name a model used: exactly, then without regard to case, then by its former name.
+    /// Finds a tool by the name a model used: exactly, then without regard to case, then by its name elsewhere.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
-        let name = canonical_name(name);
-        self.0
-            .iter()
-            .find(|tool| tool.name() == name)
-            .or_else(|| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name)))
+        let loosely = |name: &str| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name));
+        let exact = self.0.iter().find(|tool| tool.name() == name);
+        exact.or_else(|| loosely(name.trim())).or_else(|| loosely(canonical_name(name)))
     }
 
     pub fn kind_of(&self, name: &str) -> ToolKind {

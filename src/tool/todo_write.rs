@@ -12,6 +12,7 @@ const MAX_ENTRIES: usize = 100;
 pub(super) struct TodoWrite;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct TodoInput {
     /// The whole list; it replaces the one before.
     todos: Vec<Todo>,

@@ -13,6 +13,7 @@ use crate::permission::ToolKind;
 pub(super) struct Write;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct WriteInput {
     /// File to write, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]

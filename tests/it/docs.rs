@@ -183,7 +183,16 @@ fn exit_statuses_are_those_of_the_program() {
     let page = text("docs/headless.md");
     let named = first_cells(section(&page, "Exit status"), |cell| cell.parse::<u8>().ok().map(|_| cell));
     let (interrupted, terminated) = (130, 143);
-    let known = [exit::OK, exit::FAILED, exit::USAGE, exit::CUT_SHORT, interrupted, exit::BROKEN_PIPE, terminated];
+    let known = [
+        exit::OK,
+        exit::FAILED,
+        exit::USAGE,
+        exit::CUT_SHORT,
+        exit::REFUSED,
+        interrupted,
+        exit::BROKEN_PIPE,
+        terminated,
+    ];
     assert_eq!(named, known.map(|status| status.to_string()));
     let help = Cli::command().render_long_help().to_string();
     for status in known.map(|status| status.to_string()) {

@@ -42,6 +42,8 @@ type PlainAct = fn(&mut Plain, &str);
 /// What the commands ask of a session without a screen. Agents and worktrees are named as the user names them.
 pub trait PlainSession {
     fn help(&mut self);
+    /// Lists the agents that can be used, as files.
+    fn agent_files(&mut self);
     fn tasks(&mut self);
     fn model(&mut self, name: &str);
     fn clear(&mut self);
@@ -110,9 +112,9 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::help()))
         .plain("lists what can be typed.", |plain, _| plain.help()),
     SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents)
-        .plain("", |plain, _| plain.tasks()),
+        .plain("lists the agent files.", |plain, _| plain.agent_files()),
     SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks)
-        .plain("lists the agents.", |plain, _| plain.tasks()),
+        .plain("lists the agents of this session.", |plain, _| plain.tasks()),
     SlashCommand::new("model", "[[N] NAME]", "choose the model, or the one of agent N for its next run", slash_model)
         .plain_with("PROVIDER/NAME", "NAME changes the model from the next message on.", Plain::model),
     SlashCommand::new("mode", "[MODE]", "show or set the permission mode", App::slash_mode),

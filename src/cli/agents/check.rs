@@ -13,7 +13,8 @@ use super::page::Page;
 use super::{CommandFailure, Form, put, read};
 use crate::definition::{AgentDir, AgentDirs, DefinitionState, Library, Listed, Parsed, Source, Tier, read_file};
 use crate::headless::exit;
-use crate::message::sanitize_line;
+use crate::message::{Diagnostic, sanitize_line};
+use crate::provider::model;
 use crate::services::{Bootstrap, tool_names};
 
 /// The JSON form.
@@ -32,7 +33,8 @@ pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Res
         Some(path) => read_path(bootstrap, path).map_err(|error| (exit::FAILED, error))?,
         None => read(bootstrap).to_vec(),
     };
-    let files: Vec<Listed> = all.into_iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
+    let mut files: Vec<Listed> = all.into_iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
+    files.iter_mut().for_each(|listed| check_model(listed, bootstrap));
     let mut page = Page::new(bootstrap);
     for listed in &files {
         errors(&mut page, listed);
@@ -56,6 +58,22 @@ pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Res
     };
     page.line(&summary(&checked));
     put(form, &checked, page, if unusable > 0 { exit::FAILED } else { exit::OK })
+}
+
+/// Warns of a model that no known service has.
+fn check_model(listed: &mut Listed, bootstrap: &Bootstrap) {
+    let model = listed.definition.as_ref().and_then(|definition| definition.model.clone());
+    let is_known = |name: &String| {
+        let is_alias = bootstrap.config.aliases.keys().any(|alias| alias.eq_ignore_ascii_case(name));
+        is_alias || model::is_known(name)
+    };
+    if let Some(model) = model.filter(|name| !is_known(name)) {
+        let message = format!(
+            "`{model}` begins as no known model does; where the service has none of that name, the parent's is used. Write \
+             an alias such as `haiku`, or a full name."
+        );
+        listed.diagnostics.push(Diagnostic { path: listed.source.path.clone(), ..Diagnostic::new(message) });
+    }
 }
 
 /// Reads a file, or all agent files below a folder, as if they were the only ones.

@@ -24,6 +24,7 @@ use super::input::{self, TypedLine};
 use super::output::Output;
 use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
+use crate::definition::Catalog;
 use crate::services::Signals;
 use crate::subagent::{Command, Conversation};
 
@@ -33,6 +34,7 @@ pub struct Plain {
     /// Where requests to the tree of agents go, and where it gets them.
     pub commands: mpsc::UnboundedSender<Command>,
     pub orders: mpsc::UnboundedReceiver<Command>,
+    pub catalog: Catalog,
     /// What is asked first.
     pub request: Option<String>,
 }
@@ -40,7 +42,7 @@ pub struct Plain {
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
 pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
-    let Plain { conversation, events, commands, orders, request } = plain;
+    let Plain { conversation, events, commands, orders, catalog, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -50,7 +52,7 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
         }
     };
     let mut engine = tokio::spawn(conversation.drive(orders));
-    let mut session = Session::new(commands);
+    let mut session = Session::new(commands, catalog);
     if let Some(text) = request {
         session.send(text);
     }

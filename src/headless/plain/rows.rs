@@ -2,7 +2,8 @@
 //!
 //! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
 
-use crate::message::{DiffLine, LineKind, reveal_line};
+use crate::definition::{DefinitionState, Listed};
+use crate::message::{DiffLine, LineKind, reveal_line, sanitize_line};
 use crate::permission::{ApprovalRequest, Preview};
 
 /// Stands before each row.
@@ -40,4 +41,18 @@ fn rows(request: &ApprovalRequest, wanted: impl Fn(&DiffLine) -> bool) -> impl I
     let more = (omitted > 0).then(|| format!("{SET_IN}… and {omitted} more changed lines, too many to show"));
     let lines = diff.into_iter().flat_map(|diff| &diff.hunks).flat_map(|hunk| &hunk.lines);
     lines.filter(move |line| wanted(line)).map(row).chain(more)
+}
+
+/// Returns the row of an agent file or a built-in agent: what it is for, or why it is not used.
+pub(super) fn agent_file(listed: &Listed) -> String {
+    let name = listed.name();
+    let words = match (&listed.definition, &listed.standing) {
+        (_, DefinitionState::Shadowed { by }) => format!("shadowed by one of {}", by.tier.label()),
+        (Some(definition), _) => definition.description.split_whitespace().collect::<Vec<_>>().join(" "),
+        (None, _) => {
+            let error = listed.diagnostics.first().map(|error| format!(": {}", error.message)).unwrap_or_default();
+            format!("cannot be used{error}")
+        }
+    };
+    format!("{SET_IN}{} ({}): {}", sanitize_line(&name), listed.source.tier.label(), sanitize_line(&words))
 }

@@ -14,9 +14,11 @@ use tokio::time::Instant;
 use super::asked::{Asked, Typist};
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
+use super::rows::agent_file;
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
 use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, cost_words};
+use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
 use crate::permission::{Answer, ApprovalId};
@@ -37,6 +39,7 @@ pub(super) enum NextStep {
 pub(super) struct Session {
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
+    catalog: Catalog,
     usage: UsageTable,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
@@ -76,11 +79,12 @@ pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 impl Session {
-    pub(super) fn new(commands: mpsc::UnboundedSender<Command>) -> Self {
+    pub(super) fn new(commands: mpsc::UnboundedSender<Command>, catalog: Catalog) -> Self {
         let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
         Self {
             commands,
             renderer: LineRenderer::default(),
+            catalog,
             usage: UsageTable::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
@@ -307,6 +311,11 @@ impl Session {
 impl PlainSession for Session {
     fn help(&mut self) {
         self.write(line_command::help());
+    }
+
+    fn agent_files(&mut self) {
+        let lines = self.catalog.listing().iter().map(agent_file).collect();
+        self.write(lines);
     }
 
     fn tasks(&mut self) {

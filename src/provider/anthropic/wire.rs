@@ -16,9 +16,13 @@ use crate::provider::wire_api::{self, WireInput};
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
 
-/// Models that think unasked and, unless asked for a summary, say nothing meanwhile: not even between two tools.
-const SILENT_THINKERS: [&str; 5] =
-    ["claude-fable-", "claude-mythos-5", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5"];
+/// Models that decide themselves how much they think: the first unasked and, unless asked for a summary, without a word
+/// meanwhile, not even between two tools; those of version 4 only if they are asked.
+#[rustfmt::skip]
+const ADAPTIVE_THINKERS: [&str; 9] = [
+    "claude-fable-", "claude-mythos-5", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5",
+    "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-4-6",
+];
 
 #[derive(Serialize)]
 pub(super) struct MessagesBody<'a> {
@@ -152,13 +156,13 @@ impl<'a> MessagesBody<'a> {
         if let Some(last) = tools.last_mut() {
             last.cache_control = Some(Cache::Ephemeral);
         }
-        let is_silent = may_think && SILENT_THINKERS.iter().any(|id| request.model.starts_with(id));
+        let thinks = may_think && ADAPTIVE_THINKERS.iter().any(|id| request.model.starts_with(id));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
         Self {
             model: &request.model,
             max_tokens: request.max_output_tokens,
             stream: true,
-            thinking: is_silent.then_some(Thinking::Adaptive { display: "summarized" }),
+            thinking: thinks.then_some(Thinking::Adaptive { display: "summarized" }),
             output_config: request.effort.filter(|_| may_think).map(|effort| OutputConfig { effort: effort.name() }),
             system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
             tools,

@@ -3,14 +3,12 @@
 //! Pure. The child's last words are cut into summary, findings and answer; for a child that was cut short the program
 //! writes the summary. Invariant: nothing in a report can be taken for a role, a reminder, or a second report.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::agent::Outcome;
 use crate::message::format::{grouped, seconds};
-use crate::message::{Message, REPORT_TAGS, ReportParts, Transcript, sanitize, sanitize_line};
+use crate::message::{REPORT_TAGS, ReportParts, sanitize, sanitize_line};
 
 #[derive(Debug)]
 pub struct ReportSource<'a> {
@@ -18,8 +16,6 @@ pub struct ReportSource<'a> {
     pub name: &'a str,
     pub agent_type: &'a str,
     pub outcome: &'a Outcome,
-    /// Its conversation, for the summary of one that was cut short.
-    pub transcript: &'a Transcript,
     /// Root of the project, to show paths relative to it.
     pub project: &'a Path,
     /// What became of its worktree, if it had one of its own.
@@ -80,7 +76,7 @@ fn head(source: &ReportSource<'_>) -> String {
 /// Writes the summary of a child that could not: its last text, the tools it ran, and what is missing.
 fn partial_summary(source: &ReportSource<'_>, parts: &ReportParts) -> String {
     let mut text = String::from("This run was cut short; what follows is partial.\n");
-    match tools_run(source.transcript) {
+    match tools_run(source.outcome) {
         tools if tools.is_empty() => text.push_str("It ran no tool.\n"),
         tools => {
             let _ = writeln!(text, "Tools it ran: {tools}.");
@@ -94,16 +90,8 @@ fn partial_summary(source: &ReportSource<'_>, parts: &ReportParts) -> String {
     text
 }
 
-fn tools_run(transcript: &Transcript) -> String {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for message in transcript.messages() {
-        if let Message::Assistant(reply) = Arc::as_ref(message) {
-            for call in reply.tool_calls() {
-                *counts.entry(call.name.clone()).or_default() += 1;
-            }
-        }
-    }
-    let entries: Vec<String> = counts.iter().map(|(name, count)| format!("{name} ×{count}")).collect();
+fn tools_run(outcome: &Outcome) -> String {
+    let entries: Vec<String> = outcome.tools_run.iter().map(|(name, count)| format!("{name} ×{count}")).collect();
     entries.join(", ")
 }
 

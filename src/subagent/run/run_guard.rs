@@ -67,14 +67,12 @@ impl RunGuard {
     /// Runs the agent to its end once its turn has come in `slot`, and hands over what came of it.
     pub(in crate::subagent) async fn supervise(mut self, agent: Agent, slot: SlotQueue, input: RunInput) {
         let ended = AssertUnwindSafe(self.run(&agent, slot, input)).catch_unwind().await;
-        let (outcome, transcript) = if let Ok(ended) = ended {
-            ended
-        } else {
+        let outcome = ended.unwrap_or_else(|_| {
             tracing::error!(agent = %self.id, "a subagent broke");
-            (Outcome::broken(), Transcript::default())
-        };
+            Outcome::broken()
+        });
         self.end(&outcome).await;
-        self.deliver(outcome, &transcript).await;
+        self.deliver(outcome).await;
     }
 
     /// Emits the end, unless that was done.
@@ -86,7 +84,7 @@ impl RunGuard {
         }
     }
 
-    async fn run(&mut self, agent: &Agent, slot: SlotQueue, input: RunInput) -> (Outcome, Transcript) {
+    async fn run(&mut self, agent: &Agent, slot: SlotQueue, input: RunInput) -> Outcome {
         let (transcript, text, by, id) = match input {
             RunInput::Task(task) => (Transcript::with_task(task.clone()), task, Author::User, None),
             RunInput::Next { text, by, message, runs } => match self.read_back(agent, runs).await {
@@ -98,7 +96,7 @@ impl RunGuard {
                     let stopped = agent.cancel.cause().is_some();
                     let status = if stopped { Status::Cancelled } else { Status::Failed };
                     let reason = format!("It cannot go on: {why}");
-                    return (Outcome::unstarted(status, &reason), Transcript::default());
+                    return Outcome::unstarted(status, &reason);
                 }
             },
         };
@@ -111,16 +109,16 @@ impl RunGuard {
                 Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it started."),
                 None => Outcome::unstarted(Status::Cancelled, "Wrapped up before it started."),
             };
-            return (outcome, transcript);
+            return outcome;
         };
         let apart = match self.tree.enter_worktree(agent).await {
             Ok(apart) => apart,
-            Err(outcome) => return (outcome, transcript),
+            Err(outcome) => return outcome,
         };
         let agent = apart.as_ref().unwrap_or(agent);
-        let ended = run(agent, transcript).await;
+        let (outcome, _) = run(agent, transcript).await;
         self.state = RunGuardState::Ended;
-        ended
+        outcome
     }
 
     async fn read_back(&self, agent: &Agent, runs: u32) -> Result<Transcript, String> {
@@ -132,7 +130,7 @@ impl RunGuard {
         }
     }
 
-    async fn deliver(mut self, outcome: Outcome, transcript: &Transcript) {
+    async fn deliver(mut self, outcome: Outcome) {
         let setup = self.tree.setup();
         let project = self.tree.project_of(self.id);
         let worktree = self.tree.finalize_worktree(self.id).await;
@@ -140,7 +138,6 @@ impl RunGuard {
             name: &self.name,
             agent_type: &self.agent_type,
             outcome: &outcome,
-            transcript,
             project: &project,
             worktree: worktree.as_deref(),
         });

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::{AgentId, Effort};
+use crate::message::{AgentId, Effort, canonical_name, sanitize_line};
+use crate::provider::Model;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
 use crate::subagent::spawn::memory::AgentMemory;
-use crate::subagent::tools::agent_tool::AgentInput;
+use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentInput};
 use crate::subagent::tree::{Parent, Tree};
 use crate::subagent::workspace::IsolationSpec;
 use crate::tool::ToolSet;
@@ -38,19 +39,23 @@ impl Tree {
             return Err(Refusal::TooDeep { limit: limits.max_depth });
         }
         let chars = input.prompt.trim().chars().count();
-        if chars < limits.min_task_chars {
-            return Err(Refusal::TooBrief { chars, least: limits.min_task_chars });
+        // Who names an agent has said what kind of work it is; a few words may do then.
+        let least = if input.named_type().is_some() { 1 } else { limits.min_task_chars.max(1) };
+        if chars < least {
+            return Err(Refusal::TooBrief { chars, least });
         }
-        let definition = self.wanted(parent, input.subagent_type.as_deref().unwrap_or("general-purpose"))?;
+        let definition = self.wanted(parent, input.named_type().unwrap_or("general-purpose"))?;
         let lists = self.lists(&definition, input.allowed_tools.as_deref());
         let depth = self.depth_allows(parent.depth + 1);
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
+        let note = note.or_else(|| effort_note(&definition, &connection.model));
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         self.reserve()?;
-        let limits = child_limits(&limits.child, &definition, input.max_tool_calls);
+        let calls = limits.tool_calls(input.max_tool_calls);
+        let limits = child_limits(&limits.child, &definition, calls);
         Ok(Admitted { definition, connection, capabilities, limits, isolation, note })
     }
 
@@ -64,9 +69,36 @@ impl Tree {
         let lists = self.lists(definition, None);
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
-        let limits = child_limits(&setup.limits.child, definition, None);
+        let limits = child_limits(&setup.limits.child, definition, setup.limits.tool_calls(None));
         let connection = parent.connection.clone();
         Ok(Admitted { definition: definition.clone(), connection, capabilities, limits, isolation: None, note: None })
+    }
+
+    /// Says which tools an agent of the definition would have below this parent; `None` if its lists leave none.
+    pub(in crate::subagent) fn tools_of_child(&self, parent: &Parent, definition: &AgentDefinition) -> Option<String> {
+        let lists = self.lists(definition, None);
+        let depth = self.depth_allows(parent.depth + 1);
+        let all = &self.setup().tools;
+        let own = parent.capabilities.narrowed(&lists, definition.permission_mode, all, depth).ok()?;
+        let scopes = own.permissions.rules().scopes();
+        let is_scope_of = |scope: &String, tool: &str| {
+            scope.split_once('(').is_some_and(|(name, _)| canonical_name(name).eq_ignore_ascii_case(tool))
+        };
+        let shown = |tool: &str| {
+            let own: Vec<&str> = scopes.iter().filter(|scope| is_scope_of(scope, tool)).map(String::as_str).collect();
+            if own.is_empty() { tool.to_owned() } else { own.join(", ") }
+        };
+        let mut tools: Vec<String> = own.tools.names().map(shown).collect();
+        let but: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| scope.starts_with("not ")).collect();
+        let is_all = own.tools.names().count() == parent.capabilities.tools.names().count();
+        if is_all && scopes.iter().all(|scope| scope.starts_with("not ")) {
+            tools = vec!["all".to_owned()];
+        }
+        if own.delegation == Delegation::Open && !is_all {
+            tools.push(AGENT_TOOL.to_owned());
+        }
+        tools.extend(but.into_iter().map(|scope| format!("but {scope}")));
+        Some(if tools.is_empty() { "none".to_owned() } else { tools.join(", ") })
     }
 
     /// Reads the lists of tools of a definition and a call.
@@ -172,14 +204,23 @@ pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Eff
     definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
 }
 
-fn child_limits(limits: &Limits, definition: &AgentDefinition, calls: Option<u32>) -> Limits {
+/// Says that a model takes less effort than the definition asks for.
+fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
+    let wish = effort_of(definition)?;
+    let taken = model.effort(wish);
+    let words = taken.map_or_else(|| "none is sent".to_owned(), |taken| format!("`{taken}` is used"));
+    let (name, model) = (sanitize_line(&definition.name), sanitize_line(&model.display));
+    (taken != Some(wish)).then(|| format!("{name}: {model} takes no effort `{wish}`; {words}."))
+}
+
+fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {
     Limits {
         max_turns: match definition.max_turns {
             // A stranger's file narrows; the user's own may be laxer than the user's default.
             turns if definition.source.tier.is_of_project() => least(turns, limits.max_turns),
             turns => turns.or(limits.max_turns),
         },
-        max_tool_calls: least(calls.map(|calls| calls.max(1)), limits.max_tool_calls),
+        max_tool_calls,
         wall_timeout: least(definition.max_time, limits.wall_timeout),
         ..limits.clone()
     }

@@ -77,7 +77,7 @@ impl Tree {
             let run_mode = if admitted.definition.background { RunMode::Background } else { run_mode };
             let request = SpawnRequest {
                 call_id,
-                description: &input.description,
+                description: &input.title(),
                 task: prompt::task(&input.prompt, input.context.as_deref()),
                 run_mode,
                 wants_report: true,

@@ -6,23 +6,27 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::definition::Isolation;
+use crate::message::ToolSpec;
 use crate::permission::ToolKind;
 use crate::subagent::spawn::SpawnResult;
 use crate::subagent::tools::offer;
 use crate::subagent::tree::{Parent, Tree};
-use crate::tool::{Plan, Tool, ToolContext, ToolOutput};
+use crate::tool::{Plan, Tool, ToolContext, ToolOutput, schema_of};
 
 pub const AGENT_TOOL: &str = "Agent";
 
 /// Input of the `Agent` tool.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AgentInput {
-    /// 3 to 5 words that title the task.
+    /// 3 to 5 words that title the task; made from the prompt if left out.
+    #[serde(default)]
     pub description: String,
     /// The whole task: WHAT to look into, WHERE, and WHAT TO RETURN. The agent sees nothing else.
+    #[serde(alias = "task")]
     pub prompt: String,
     /// Name of the agent to use; general-purpose if left out.
-    #[serde(default)]
+    #[serde(default, alias = "agent_type")]
     pub subagent_type: Option<String>,
     /// Code, paths or findings the agent should start from.
     #[serde(default)]
@@ -53,6 +57,31 @@ pub struct AgentInput {
     pub resume: Option<String>,
 }
 
+/// Words of a title that is made from the task.
+const TITLE_WORDS: usize = 5;
+const TITLE_CHARS: usize = 60;
+
+impl AgentInput {
+    /// Returns the words that title the task: those of the call, or the first of the task.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let given = self.description.trim();
+        if !given.is_empty() {
+            return given.to_owned();
+        }
+        let task = self.prompt.trim();
+        let task = task.strip_prefix("WHAT:").unwrap_or(task);
+        let words: Vec<&str> = task.split_whitespace().take(TITLE_WORDS).collect();
+        words.join(" ").trim_end_matches(['.', ',', ':', ';']).chars().take(TITLE_CHARS).collect()
+    }
+
+    /// Returns the kind of agent that the call names.
+    #[must_use]
+    pub fn named_type(&self) -> Option<&str> {
+        self.subagent_type.as_deref().map(str::trim).filter(|name| !name.is_empty())
+    }
+}
+
 pub struct AgentTool {
     tree: Tree,
     parent: Parent,
@@ -75,12 +104,28 @@ impl Tool for AgentTool {
     const KEEPS_TIME: bool = true;
 
     fn description(&self) -> Cow<'_, str> {
-        let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules());
+        let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules(), &|definition| {
+            self.tree.tools_of_child(&self.parent, definition)
+        });
         Self::DESCRIPTION.replace("{{agents}}", &agents).into()
     }
 
+    /// Says in the schema what the limits are.
+    fn spec(&self) -> ToolSpec {
+        let mut input_schema = schema_of::<AgentInput>();
+        let limits = &self.tree.setup().limits;
+        if let (Some(usual), Some(most)) = (limits.tool_calls(None), limits.tool_calls_ceiling()) {
+            let calls = &mut input_schema["properties"]["max_tool_calls"];
+            calls["description"] =
+                format!("Cap on the agent's tool calls; {usual} if left out, {most} at most.").into();
+            calls["default"] = usual.into();
+            calls["maximum"] = most.into();
+        }
+        ToolSpec { name: AGENT_TOOL.to_owned(), description: self.description().trim().to_owned(), input_schema }
+    }
+
     fn title(&self, input: &AgentInput, _context: &ToolContext) -> String {
-        format!("{}  {}", input.subagent_type.as_deref().unwrap_or_default(), input.description).trim().to_owned()
+        format!("{}  {}", input.named_type().unwrap_or_default(), input.title()).trim().to_owned()
     }
 
     async fn prepare(&self, input: AgentInput, _context: &ToolContext) -> Result<(Plan, AgentInput), ToolOutput> {

@@ -4,8 +4,9 @@
 //! many files a project has; what a project's files say is one line each, and stands apart as data.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use crate::definition::{AgentDefinition, Catalog, ToolsField};
+use crate::definition::{AgentDefinition, Catalog};
 use crate::message::sanitize_line;
 use crate::permission::Rules;
 use crate::subagent::run::report::escape;
@@ -17,11 +18,19 @@ const MAX_ENTRIES_BYTES: usize = 24 << 10;
 /// Bytes of the names of agents beyond that; the rest is counted.
 const MAX_NAMES_BYTES: usize = 4 << 10;
 
-/// Lists every agent that may be used with when to use it and its tools.
-pub(in crate::subagent) fn listed(catalog: &Catalog, rules: &Rules) -> String {
+/// Says which tools a child of a definition will have; `None` if there is none for it.
+pub(in crate::subagent) type ChildTools<'a> = dyn Fn(&AgentDefinition) -> Option<String> + 'a;
+
+/// Lists every agent that may be used, and can work, with when to use it and its tools.
+pub(in crate::subagent) fn listed(catalog: &Catalog, rules: &Rules, tools: &ChildTools<'_>) -> String {
     let all = catalog.all();
-    let allowed = all.iter().filter(|definition| rules.allow_kind(&definition.name));
-    let (foreign, own): (Vec<_>, Vec<_>) = allowed.partition(|definition| definition.source.tier.is_of_project());
+    let able: Vec<(&Arc<AgentDefinition>, String)> = all
+        .iter()
+        .filter(|definition| rules.allow_kind(&definition.name))
+        .filter_map(|definition| Some((definition, tools(definition)?)))
+        .collect();
+    let allowed = able.iter();
+    let (foreign, own): (Vec<_>, Vec<_>) = allowed.partition(|(definition, _)| definition.source.tier.is_of_project());
     let mut room = MAX_ENTRIES_BYTES;
     let mut text = entries(&own, &mut room);
     if !foreign.is_empty() {
@@ -36,12 +45,12 @@ pub(in crate::subagent) fn listed(catalog: &Catalog, rules: &Rules) -> String {
 }
 
 /// Lists agents as long as there is room, and names the others.
-fn entries(agents: &[&std::sync::Arc<AgentDefinition>], room: &mut usize) -> String {
+fn entries(agents: &[&(&Arc<AgentDefinition>, String)], room: &mut usize) -> String {
     let mut text = String::new();
     let mut agents = agents.iter();
     let mut rest = Vec::new();
-    for agent in agents.by_ref() {
-        let entry = entry(agent);
+    for (agent, tools) in agents.by_ref() {
+        let entry = entry(agent, tools);
         let Some(left) = room.checked_sub(entry.len()) else {
             rest.push(name(agent));
             break;
@@ -51,7 +60,7 @@ fn entries(agents: &[&std::sync::Arc<AgentDefinition>], room: &mut usize) -> Str
     }
     let mut uncounted = 0;
     let mut bytes = 0;
-    for agent in agents {
+    for (agent, _) in agents {
         let name = name(agent);
         bytes += name.len() + 2;
         if bytes > MAX_NAMES_BYTES {
@@ -67,12 +76,8 @@ fn entries(agents: &[&std::sync::Arc<AgentDefinition>], room: &mut usize) -> Str
     text
 }
 
-fn entry(agent: &AgentDefinition) -> String {
-    let tools = match &agent.tools {
-        ToolsField::All => "all".to_owned(),
-        ToolsField::List(names) if names.is_empty() => "none".to_owned(),
-        ToolsField::List(names) => line(&names.join(", "), MAX_TOOLS_CHARS),
-    };
+fn entry(agent: &AgentDefinition, tools: &str) -> String {
+    let tools = line(tools, MAX_TOOLS_CHARS);
     format!("- {}: {} (Tools: {tools})\n", name(agent), line(&agent.description, MAX_DESCRIPTION_CHARS))
 }
 

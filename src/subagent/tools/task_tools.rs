@@ -58,6 +58,7 @@ impl Own {
 struct TaskOutput(Own);
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct OutputInput {
     /// Name of the subagent, such as explore-1.
     task_id: String,
@@ -101,6 +102,7 @@ impl Tool for TaskOutput {
 struct TaskStop(Own);
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct StopInput {
     /// Name of the subagent, such as explore-1.
     task_id: String,
@@ -134,6 +136,7 @@ impl Tool for TaskStop {
 struct SendMessage(Own);
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct MessageInput {
     /// Name of the subagent, such as explore-1.
     to: String,

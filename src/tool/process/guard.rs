@@ -6,13 +6,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use crate::git::{PrivateSettings, Repository};
-use crate::permission::{is_git_query, is_read_only};
+use crate::permission::{is_git_query, is_option, is_read_only, reads_files};
 use crate::program::SearchPath;
 use crate::tool::ToolContext;
 
@@ -32,9 +32,29 @@ impl Guard {
     /// Returns how the command is run under guard, if it can be.
     pub(in crate::tool) async fn of(command: &str, context: &ToolContext) -> Option<Self> {
         if !is_read_only(command) && !is_git_query(command) {
-            return None;
+            let words = reads_files(command)?;
+            return timeout(TIME_LIMIT, Self::of_reader(words, context)).await.ok()?;
         }
         timeout(TIME_LIMIT, Self::judged(command, context)).await.ok()?
+    }
+
+    /// Returns how a program is run that reads the files which its words name, if all of them lie in the project.
+    async fn of_reader(words: Vec<String>, context: &ToolContext) -> Option<Self> {
+        let (cwd, project) = (context.cwd.clone(), context.project.clone());
+        let untrusted: Vec<PathBuf> = context.untrusted().iter().map(|path| path.to_path_buf()).collect();
+        let judging = move || {
+            let untrusted: Vec<&Path> = untrusted.iter().map(PathBuf::as_path).collect();
+            let search = SearchPath::of_process(&untrusted);
+            let (name, rest) = words.split_first()?;
+            if !rest.iter().all(|word| is_option(word) || leads_inside(&cwd.join(word), &project)) {
+                return None;
+            }
+            let program = search.find(name)?;
+            let quoted: Vec<String> = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+            let rest: Vec<&str> = quoted.iter().map(String::as_str).collect();
+            Some(Self { command: line(&program, &rest), environment: search.bare_environment(), _settings: None })
+        };
+        tokio::task::spawn_blocking(judging).await.ok()?
     }
 
     async fn judged(command: &str, context: &ToolContext) -> Option<Self> {
@@ -62,6 +82,10 @@ impl Guard {
             if context.cwd.ancestors().any(looks_bare) {
                 return None;
             }
+            // Outside of a repository, this compares files of any place.
+            if arguments.contains(&"diff") {
+                return None;
+            }
             // There is nothing to read. Git says so itself, and finds nothing that comes into being meanwhile.
             let mut environment = search.bare_environment();
             environment.push(("GIT_DIR".into(), "/dev/null".into()));
@@ -72,6 +96,18 @@ impl Guard {
             PrivateSettings::within(&program, &search, &repository, places, &paths_in(arguments)).await.ok()?;
         let environment = settings.environment().to_vec();
         Some(Self { command: git_line(&program, arguments), environment, _settings: Some(settings) })
+    }
+}
+
+/// Returns `true` if a path leads to a place in the project, or to nothing. A link that leads nowhere yet could lead
+/// anywhere later.
+fn leads_inside(path: &Path, project: &Path) -> bool {
+    match (path.canonicalize(), path.symlink_metadata()) {
+        (Ok(real), _) => real.starts_with(project),
+        (Err(_), Ok(_)) => false,
+        (Err(_), Err(_)) => {
+            path.ancestors().find_map(|path| path.canonicalize().ok()).is_some_and(|real| real.starts_with(project))
+        }
     }
 }
 

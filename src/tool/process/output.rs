@@ -4,17 +4,21 @@
 
 use std::collections::VecDeque;
 
-use crate::tool::limit::grouped;
+use crate::tool::limit::{bound_text, grouped};
 
-const HEAD: usize = 20_000;
-const TAIL: usize = 20_000;
+/// Most bytes of a character.
+const CHAR_BYTES: usize = 4;
+/// Characters for what is said besides the output: how the command ended, and what is left out.
+const NOTE_ROOM: usize = 400;
 /// Bytes of the end that are looked at for its last lines.
 const GLANCE: usize = 4_000;
 /// Characters that no text has, below which output counts as text all the same.
 const MIN_ODD: usize = 32;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::tool) struct Capture {
+    /// Characters that are kept of each end.
+    half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -23,16 +27,27 @@ pub(in crate::tool) struct Capture {
 }
 
 impl Capture {
+    /// Returns one that keeps what fits into a result of so many characters.
+    pub(in crate::tool) fn new(result_chars: usize) -> Self {
+        let half = result_chars.saturating_sub(NOTE_ROOM) / 2;
+        Self { half, head: Vec::new(), tail: VecDeque::new(), total: 0, breaks: 0, last: None }
+    }
+
+    fn half_bytes(&self) -> usize {
+        self.half.saturating_mul(CHAR_BYTES)
+    }
+
     pub(in crate::tool) fn push(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         self.last = Some(*last);
         self.total += bytes.len() as u64;
         self.breaks += memchr::memchr_iter(b'\n', bytes).count() as u64;
-        let room = (HEAD - self.head.len()).min(bytes.len());
+        let most = self.half_bytes();
+        let room = (most - self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
-        let rest = &rest[rest.len().saturating_sub(TAIL)..];
-        let surplus = (self.tail.len() + rest.len()).saturating_sub(TAIL);
+        let rest = &rest[rest.len().saturating_sub(most)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(most);
         self.tail.drain(..surplus);
         self.tail.extend(rest);
     }
@@ -53,7 +68,8 @@ impl Capture {
             );
         }
         if left_out == 0 {
-            return plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));
+            let text = plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));
+            return bound_text(&text, 2 * self.half).into_owned();
         }
         // The cuts may go through a character: its remains are dropped.
         let head = match std::str::from_utf8(&self.head) {
@@ -61,9 +77,10 @@ impl Capture {
             _ => &self.head,
         };
         let remains = tail.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
-        let head = plain(&String::from_utf8_lossy(head));
-        let tail = plain(&String::from_utf8_lossy(&tail[remains..]));
-        format!("{}\n[… {} bytes left out …]\n{tail}", head.trim_end_matches('\n'), grouped(left_out))
+        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(&tail[remains..]));
+        let (head, tail) = (start_of(&head, self.half), end_of(&tail, self.half));
+        let left_out = self.total.saturating_sub((head.len() + tail.len()) as u64);
+        format!("{}\n[… {} bytes left out …]\n{}", plain(head).trim_end_matches('\n'), grouped(left_out), plain(tail))
     }
 
     pub(in crate::tool) fn last_lines(&self, count: usize) -> String {
@@ -77,6 +94,17 @@ impl Capture {
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(count)..].join("\n")
     }
+}
+
+/// Returns the first characters of a text.
+fn start_of(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..at])
+}
+
+/// Returns the last characters of a text.
+fn end_of(text: &str, chars: usize) -> &str {
+    let start = chars.checked_sub(1).map(|last| text.char_indices().nth_back(last).map_or(0, |(at, _)| at));
+    &text[start.unwrap_or(text.len())..]
 }
 
 /// Returns `true` if output is no text: many of its bytes, and more than a tenth, are such as no text has. NUL may end the

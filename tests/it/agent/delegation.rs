@@ -104,7 +104,7 @@ async fn refusals_make_no_pane_and_say_what_to_do() {
                     json!({"description": "d", "subagent_type": "explore", "prompt": long, "allowed_tools": ["Write", "Foo"]}),
                 ),
                 call(json!({"description": "d", "prompt": long, "model": "missing"})),
-                call(json!({"prompt": long})),
+                call(json!({"description": "d"})),
                 json!({"call": "Agent", "raw": "{\"prompt\": "}),
                 json!({"call": "Teleport", "input": {}}),
             ],
@@ -121,7 +121,7 @@ async fn refusals_make_no_pane_and_say_what_to_do() {
         "too brief",
         "Write is not among the tools of this agent, Foo is no tool",
         "no model `missing`",
-        "description",
+        "missing field `prompt`",
         "not a JSON object",
         "There is no tool `Teleport`",
     ]) {
@@ -395,5 +395,103 @@ async fn what_every_request_holds_is_small() {
     let request = last_of_main(&provider);
     let size = request.system.len() + serde_json::to_string(&request.tools[..]).unwrap().len();
     assert!(size <= 24 << 10, "{size} bytes");
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn calls_of_other_programs_keep_their_restrictions() {
+    let long = "WHAT: the work called narrow. WHERE: here. RETURN: a word.";
+    let provider = script(&[
+        reply(
+            json!({"task": "go", "turn": 0}),
+            vec![
+                json!({"call": "spawn_subtask", "input": {"task": long, "allowedTools": ["read_file", "list_directory"],
+                    "maxTokens": 777, "maxToolCalls": 2}}),
+                json!({"call": "Task", "input": {"prompt": "Find it", "agent_type": "explore"}}),
+                json!({"call": "run_subagent", "input": {"task": long, "allow_tools": ["Read"]}}),
+                json!({"call": "task", "input": {"prompt": "Find it"}}),
+            ],
+        ),
+        reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
+        reply(json!({"turn": 0}), vec![json!({"say": "<summary>ok</summary>"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("go").await;
+    let texts: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
+    assert!(texts[0].contains("(general-purpose)") && texts[1].contains("(explore)"), "{texts:#?}");
+    assert!(texts[2].contains("there is no parameter `allow_tools`"), "{texts:#?}");
+    assert!(texts[2].contains("Perhaps you mean `allowed_tools`."), "{texts:#?}");
+    assert!(texts[3].contains("The task is too brief (7 characters, at least 30)"), "{texts:#?}");
+    let requests = provider.requests();
+    let child =
+        requests.iter().find(|request| format!("{:?}", request.messages).contains("narrow") && request.tools.len() < 5);
+    let child = child.expect("a child with few tools");
+    let names: Vec<&str> = child.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!((names, child.max_output_tokens), (vec!["Read", "LS"], 777));
+    let events = session.quit().await;
+    let titles: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Spawned(spawn) => Some(spawn.description.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(titles, ["the work called narrow. WHERE", "Find it"]);
+}
+
+#[tokio::test]
+async fn the_offer_says_how_many_tool_calls_a_call_may_ask_for() {
+    let call = |calls: u32| {
+        let prompt = task(&format!("{calls} calls"));
+        json!({"call": "Agent", "input": {"description": "d", "prompt": prompt, "max_tool_calls": calls}})
+    };
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![call(20), call(500)]),
+        reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
+        reply(json!({"turn": 0}), vec![json!({"say": "<summary>ok</summary>"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    (parts.limits.child.max_tool_calls, parts.limits.max_tool_calls_ceiling) = (Some(10), Some(40));
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let offer = provider.requests()[0].tools.iter().find(|tool| tool.name == "Agent").unwrap().input_schema.clone();
+    let calls = &offer["properties"]["max_tool_calls"];
+    assert_eq!((&calls["default"], &calls["maximum"], &calls["minimum"]), (&json!(10), &json!(40), &json!(1)));
+    assert!(calls["description"].as_str().unwrap().contains("10 if left out, 40 at most"), "{calls}");
+    let bounds: Vec<Option<u32>> = session
+        .quit()
+        .await
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Spawned(spawn) => Some(spawn.bounds.max_tool_calls),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(bounds, [Some(20), Some(40)]);
+}
+
+#[tokio::test]
+async fn a_report_that_was_cut_names_the_tools_that_ran() {
+    let call = |tool: &str, input: serde_json::Value| json!({"call": tool, "input": input});
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), delegate(&["cut"])),
+        reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
+        reply(
+            json!({"task": "work called cut", "turn": 0}),
+            vec![
+                call("Nope", json!({})),
+                call("Agent", json!({"prompt": "x"})),
+                call("LS", json!({})),
+                call("ls", json!({"path": "."})),
+                call("Bash", json!({"command": "touch x"})),
+                call("Read", json!({"path_of_file": "a"})),
+            ],
+        ),
+        reply(json!({"task": "work called cut", "turn": 1}), vec![json!({"fail": "bad_request", "detail": "no"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("go").await;
+    let text = results(&last_of_main(&provider))[0].joined_text();
+    assert!(text.contains("Tools it ran: LS ×2.\n"), "{text}");
     session.quit().await;
 }

@@ -69,9 +69,33 @@ async fn silence_ends_a_run_but_a_rate_limit_is_no_silence() {
     parts.main_limits.idle_timeout = Some(Duration::from_secs(30));
     let (outcome, _session) = outcome(parts).await;
     assert_eq!((outcome.status, outcome.text.as_str()), (Status::TimedOut, "then"));
-    // And a minute for the report that it does not give.
-    assert!((190_000..210_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
+    // Who is silent is not asked for a report.
+    assert!((130_000..132_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
     assert!(outcome.is_broken_off());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_on_time_ends_a_silent_model_at_once_and_says_what_to_do() {
+    for (limit, words) in [
+        ("wall", "The run reached its time limit of 3 s. Ask again, or ask for less at once."),
+        (
+            "idle",
+            "No output from the model or a tool: reached the idle time limit of 3 s. Ask again, or ask for less at once.",
+        ),
+    ] {
+        let mut parts = Parts::new(script(&[json!({"steps": [{"stall": true}]})]));
+        let three = Some(Duration::from_secs(3));
+        if limit == "wall" {
+            parts.main_limits.wall_timeout = three;
+        } else {
+            parts.main_limits.idle_timeout = three;
+        }
+        let (outcome, session) = outcome(parts).await;
+        assert_eq!((outcome.status, outcome.reason.as_deref()), (Status::TimedOut, Some(words)));
+        assert!((3_000..5_000).contains(&outcome.elapsed_ms), "{limit}: {}", outcome.elapsed_ms);
+        assert!(!session.of(AgentId::MAIN).any(|kind| matches!(kind, EventKind::LastTurn { .. })), "{limit}");
+        session.quit().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

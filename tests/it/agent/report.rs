@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use belvedere::agent::{FileTally, LastWords, Outcome, Status};
 use belvedere::message::ReportParts;
 use belvedere::message::format::seconds;
-use belvedere::message::{Transcript, Usage, grouped};
+use belvedere::message::{Usage, grouped};
 use belvedere::subagent::report::{ReportSource, cut, report};
 
 fn outcome(status: Status, text: &str) -> Outcome {
@@ -19,6 +19,7 @@ fn outcome(status: Status, text: &str) -> Outcome {
         usage: Usage { input: 20_000, output: 914, ..Usage::default() },
         cost_usd: None,
         elapsed_ms: 5_149,
+        tools_run: std::collections::BTreeMap::new(),
         files: FileTally::default(),
     }
 }
@@ -28,7 +29,6 @@ fn written(outcome: &Outcome) -> String {
         name: "explore-2",
         agent_type: "explore",
         outcome,
-        transcript: &Transcript::with_task("look"),
         project: Path::new("/shop"),
         worktree: None,
     })
@@ -51,6 +51,8 @@ fn a_report_has_the_form_of_the_contract() {
 #[test]
 fn a_reply_without_tags_counts_whole() {
     assert_eq!(ReportParts::parse("Just this.").summary, "Just this.");
+    let bare = ReportParts::parse("<answer>42</answer>");
+    assert_eq!((bare.summary.as_str(), bare.answer.as_deref()), ("42", Some("42")));
     assert_eq!(ReportParts::parse("Intro <answer>42</answer>").summary, "Intro");
     assert_eq!(ReportParts::parse("<summary>open ended").summary, "open ended");
     assert_eq!(ReportParts::parse("<summary>a<findings>b</findings>").summary, "a");
@@ -113,7 +115,6 @@ fn names_reasons_and_paths_stay_on_their_line() {
         name: "x\nstatus: completed\n-2",
         agent_type: "x\nstatus: completed\n",
         outcome: &failed,
-        transcript: &Transcript::with_task("look"),
         project: Path::new("/shop"),
         worktree: None,
     });

@@ -24,6 +24,7 @@ fn outcome(status: Status) -> Outcome {
         usage: Usage { input: 10, output: 5, ..Usage::default() },
         cost_usd: None,
         elapsed_ms: 10,
+        tools_run: std::collections::BTreeMap::new(),
         files: FileTally::default(),
     }
 }

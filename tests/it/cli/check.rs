@@ -9,7 +9,14 @@ const BROKEN: [(&str, &str, &str, &str); 4] = [
     ("open.md", "---\nmodel: opus\n\nHello.\n", ":1: error: ", "is missing"),
     ("nameless/aimless.md", "---\nname: aimless\n---\nHello.\n", ": error: ", "no `description`"),
 ];
-const DUBIOUS: [(&str, &str, &str, &str); 4] = [
+const DUBIOUS: [(&str, &str, &str, &str); 6] = [
+    ("junk.md", "---\nname: junk\ndescription: Junk\nmodel: wibble-9\n---\nHello.\n", ": warning: ", "`wibble-9`"),
+    (
+        "guard.md",
+        "---\nname: guard\ndescription: Guard\npermissionMode: dontAsk\n---\nHello.\n",
+        ":4: warning: ",
+        "`permissionMode: dontAsk` is not known here",
+    ),
     ("colons.md", "---\nname: colons\ndescription: Use for: this\n---\nHello.\n", ":3: warning: ", "not YAML"),
     ("tools.md", "---\nname: tools\ndescription: Tools\ntools: Fly, Read\n---\nHello.\n", ": warning: ", "`Fly`"),
     ("unnamed.md", "---\ndescription: Unnamed\n---\nHello.\n", ": warning: ", "`unnamed`"),
@@ -37,7 +44,7 @@ fn explains_all(ran: &Ran, folder: &str) {
         assert!(found, "{name} is not explained:\n{}", ran.out);
     }
     assert!(!ran.out.contains("fine.md"), "{}", ran.out);
-    assert!(ran.out.ends_with("9 files: 1 usable, 4 with warnings, 4 unusable\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("11 files: 1 usable, 6 with warnings, 4 unusable\n"), "{}", ran.out);
 }
 
 #[test]

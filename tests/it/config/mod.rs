@@ -85,6 +85,7 @@ fn every_setting_can_be_written() {
             max_depth = 2
             max_turns = 30
             max_tool_calls = 0x40
+            max_tool_calls_ceiling = 128
             idle_timeout_secs = 60
             wall_timeout_secs = 1_200
             report_chars = 4000
@@ -112,6 +113,7 @@ fn every_setting_can_be_written() {
         max_depth: 2,
         max_turns: 30,
         max_tool_calls: 64,
+        max_tool_calls_ceiling: Some(128),
         idle_timeout_secs: 60,
         wall_timeout_secs: Some(1_200),
         report_chars: 4_000,
@@ -206,6 +208,7 @@ fn a_project_cannot_loosen_anything() {
         max_depth = 2
         max_turns = 51
         max_tool_calls = 101
+        max_tool_calls_ceiling = 101
         idle_timeout_secs = 601
         report_chars = 8001
         result_chars = 50001
@@ -216,7 +219,7 @@ fn a_project_cannot_loosen_anything() {
     let place = Place::new().project(hostile);
     let Loaded { config, diagnostics } = place.load();
     assert_eq!(config, Config::default());
-    assert_eq!(diagnostics.len(), 13, "one for each key: {diagnostics:#?}");
+    assert_eq!(diagnostics.len(), 14, "one for each key: {diagnostics:#?}");
     assert!(diagnostics.iter().all(|error| error.message.contains("a project may not set")));
     assert_eq!(
         place.errors()[1],

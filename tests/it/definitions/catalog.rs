@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::{AgentDefinition, Source, Tier, parse, source};
 use belvedere::definition::{Catalog, ToolsField};
+use belvedere::permission::PermissionMode;
 
 const BUILT_IN: [&str; 10] = [
     "general-purpose",
@@ -91,9 +92,13 @@ fn every_built_in_file_is_faultless_and_offered() {
 #[test]
 fn those_who_only_look_cannot_write() {
     let catalog = Catalog::builtin();
-    for name in ["explore", "plan", "search-specialist", "reviewer", "architect"] {
+    for name in ["explore", "plan", "search-specialist", "reviewer"] {
         let ToolsField::List(tools) = catalog.get(name).unwrap().tools.clone() else { panic!("{name} has all tools") };
         assert!(tools.iter().all(|tool| !matches!(tool.as_str(), "Write" | "Edit")), "{name}: {tools:?}");
+    }
+    for name in ["explore", "plan", "search-specialist", "reviewer"] {
+        let agent = catalog.get(name).unwrap();
+        assert_eq!(agent.permission_mode, Some(PermissionMode::Plan), "{name}");
     }
     assert_eq!(catalog.get("code").unwrap().tools, ToolsField::All);
     assert_eq!(catalog.get("general-purpose").unwrap().tools, ToolsField::All);

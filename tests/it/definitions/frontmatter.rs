@@ -15,11 +15,11 @@ fn a_strict_file_yields_every_field() {
     let text = "---\nname: Search Specialist.v2\ndescription: |\n  Finds things.\n  Use it often.\n\
                 tools: Grep, Glob, Bash(git log:*, git show:*), mcp__docs__*\ndisallowedTools: [Write]\n\
                 model: claude-sonnet-4-20250514\ncolor: \"#FFAA00\"\nmaxTurns: 12\nunheard: of\n---\n\nYou find.\n\n---\n\nMore.\n";
-    assert_eq!(errors(text), Vec::<String>::new());
+    assert_eq!(errors(text), ["agents/file-name.md:11: `unheard` is not a field and is ignored."]);
     let agent = agent(text);
     assert_eq!(agent.name, "Search Specialist.v2");
     assert_eq!(agent.description, "Finds things.\nUse it often.");
-    assert_eq!(agent.tools, list(&["Grep", "Glob", "Bash(git log:*, git show:*)", "mcp__docs__*"]));
+    assert_eq!(agent.tools, list(&["Grep", "Glob", "Bash(git log:*)", "Bash(git show:*)", "mcp__docs__*"]));
     assert_eq!(agent.disallowed_tools, ["Write"]);
     assert_eq!(agent.model.as_deref(), Some("claude-sonnet-4-20250514"));
     assert_eq!(agent.color.as_deref(), Some("#ffaa00"));

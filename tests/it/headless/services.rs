@@ -65,7 +65,7 @@ async fn a_refused_call_leaves_a_trace() {
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let denial = json!({"agent": "main", "tool": "Write", "title": "notes.md", "rule": "Edit(project files)",
         "reason": "nobody to ask"});
-    assert_eq!(result["denials"], json!([denial]), "{said}");
+    assert_eq!(result["permission_denials"], json!([denial]), "{said}");
     // The server counted nothing.
     assert_eq!(result["usage"]["estimated"], true, "{result}");
     assert!(

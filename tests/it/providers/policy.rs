@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use belvedere::message::Effort;
 use belvedere::provider::model::{self, DEFAULT_OUTPUT};
 use belvedere::provider::retry::{self, RetryState};
 use belvedere::provider::table::ProviderTable;
@@ -59,13 +60,23 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
         model::resolve(&ProviderTable::default(), &row(provider), wish).map(|model| model.id)
     };
     assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-5-5"));
-    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-1"));
+    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-2"));
     assert_eq!(id("anthropic", "anthropic/haiku").as_deref(), Some("claude-haiku-5-5"));
     assert_eq!(id("anthropic", "sonnet[1m]").as_deref(), Some("claude-sonnet-5-5"));
     assert_eq!(id("anthropic", "openai/gpt-5"), None);
     assert_eq!(id("ollama", "fable"), None);
     assert_eq!(id("openrouter", "anthropic/claude-opus-5.5").as_deref(), Some("anthropic/claude-opus-5.5"));
-    assert_eq!(id("anthropic", "claude-opus-4-20250514").as_deref(), Some("claude-opus-4-20250514"));
+    assert_eq!(id("anthropic", "claude-opus-4-5-20251101").as_deref(), Some("claude-opus-4-5-20251101"));
+    // Documented words, and ids that are no longer served.
+    assert_eq!(id("anthropic", "best").as_deref(), Some("claude-opus-5-5"));
+    assert_eq!(id("anthropic", "opusplan").as_deref(), Some("claude-sonnet-5-5"));
+    assert_eq!(id("openai", "opusplan").as_deref(), id("openai", "sonnet").as_deref());
+    assert_eq!(id("anthropic", "claude-opus-4-20250514").as_deref(), Some("claude-opus-5-5"));
+    assert_eq!(id("anthropic", "claude-opus-4-1-20250805").as_deref(), Some("claude-opus-5-5"));
+    // What begins as no model of the service does is junk there, and anything elsewhere.
+    assert_eq!((id("anthropic", "wibble-9"), id("anthropic", "glm-4.5"), id("openai", "wibble-9")), (None, None, None));
+    assert_eq!(id("openai", "ft:gpt-4o:me").as_deref(), Some("ft:gpt-4o:me"));
+    assert_eq!(id("ollama", "wibble-9").as_deref(), Some("wibble-9"));
     // Every service has its own models of these sizes; a local one has what its owner has set up.
     assert_eq!(id("openai", "haiku").as_deref(), Some("gpt-5-mini"));
     assert_eq!(id("openai", "Quick").as_deref(), Some("gpt-5-mini"));
@@ -77,6 +88,18 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
     assert_eq!(id("ollama", "haiku"), None);
     assert_eq!(id("ollama", "deepseek-r1:8b").as_deref(), Some("deepseek-r1:8b"));
     assert_eq!(id("anthropic", " "), None);
+}
+
+#[test]
+fn an_effort_is_the_highest_that_the_model_takes_and_no_more_than_was_asked_for() {
+    let effort = |id: &str, wish: Effort| lookup("anthropic", id).effort(wish);
+    for model in ["claude-opus-4-6", "claude-sonnet-4-6"] {
+        assert_eq!((effort(model, Effort::Max), effort(model, Effort::XHigh)), (Some(Effort::Max), Some(Effort::High)));
+    }
+    assert_eq!(effort("claude-opus-4-7", Effort::XHigh), Some(Effort::XHigh));
+    assert_eq!(effort("claude-opus-4-5", Effort::Max), Some(Effort::High));
+    assert_eq!(effort("claude-haiku-5-5", Effort::High), Some(Effort::High));
+    assert_eq!(effort("claude-sonnet-4-5", Effort::High), None);
 }
 
 fn network() -> ProviderError {

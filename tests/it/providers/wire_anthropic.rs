@@ -257,6 +257,8 @@ fn models_that_think_in_silence_are_asked_for_a_summary() {
     let wanted = Some(json!({"type": "adaptive", "display": "summarized"}));
     assert_eq!(thinking("claude-opus-5-5"), wanted);
     assert_eq!(thinking("claude-haiku-5-5"), wanted);
+    assert_eq!(thinking("claude-opus-4-8"), wanted);
+    assert_eq!(thinking("claude-sonnet-4-6"), wanted);
     assert_eq!(thinking("claude-haiku-4-5"), None);
     assert_eq!(thinking("kimi-k3"), None);
 }

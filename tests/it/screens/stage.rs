@@ -336,6 +336,7 @@ impl Stage {
                     usage: Usage { input: 18_000, output: 2_914, ..Usage::default() },
                     cost_usd: Some(0.02),
                     elapsed_ms: 5_100,
+                    tools_run: std::collections::BTreeMap::new(),
                     files: FileTally::default(),
                 },
             },

@@ -327,6 +327,7 @@ pub(crate) fn model() -> Model {
         max_output_tokens: 4_096,
         price: None,
         max_effort: None,
+        takes_xhigh: true,
     }
 }
 

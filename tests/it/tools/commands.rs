@@ -1,7 +1,7 @@
 //! Commands: their output, their time, and that nothing of them is left.
 
 use belvedere::permission::{AccessKind, Preview};
-use belvedere::tool::{ToolOutput, ToolView};
+use belvedere::tool::{ToolOutput, ToolView, bound_text};
 use serde_json::json;
 
 use super::{Bench, text_of};
@@ -90,12 +90,32 @@ async fn bytes_that_are_no_text_are_counted_and_not_shown() {
 }
 
 #[tokio::test]
+async fn as_much_of_an_output_is_kept_as_a_result_may_hold() {
+    let mut bench = Bench::new();
+    bench.put("long", format!("{}\n", "ä".repeat(99)).repeat(600));
+    for (tool, input) in [
+        ("Bash", json!({"command": "cat long"})),
+        ("Read", json!({"file_path": "long"})),
+        ("Grep", json!({"pattern": "ä", "path": "long", "output_mode": "content", "head_limit": 0})),
+    ] {
+        let mut lengths = Vec::new();
+        for chars in [50_000, 200_000] {
+            bench.context.result_chars = chars;
+            let text = bench.text(tool, input.clone()).await;
+            lengths.push(text.chars().count());
+            assert_eq!(text, bound_text(&text, chars), "{tool}: nothing more is cut from it");
+        }
+        assert!((48_500..=50_000).contains(&lengths[0]) && lengths[1] >= 60_000, "{tool}: {lengths:?}");
+    }
+}
+
+#[tokio::test]
 async fn long_output_keeps_its_ends() {
     let bench = Bench::new();
     let output = bash(&bench, "echo first; seq 1 200000; echo last").await;
     let text = text_of(&output);
     assert!(text.starts_with("first\n1\n2\n") && text.ends_with("200000\nlast\n[exit 0]"), "{text}");
-    assert!(text.contains("bytes left out …]") && text.len() < 41_000, "{}", text.len());
+    assert!(text.contains("bytes left out …]") && (49_000..=50_000).contains(&text.len()), "{}", text.len());
     assert_eq!(output.summary, "exit 0, 200,002 lines");
 }
 
@@ -113,7 +133,7 @@ async fn ten_gigabytes_neither_fill_memory_nor_outlive_a_cancel() {
     };
     let (output, ()) = tokio::join!(run, stop);
     let text = text_of(&output);
-    assert!(output.is_error && text.contains("[interrupted: ") && text.len() < 41_000, "{}", output.summary);
+    assert!(output.is_error && text.contains("[interrupted: ") && text.len() <= 50_000, "{}", output.summary);
     assert!(bench.progress.borrow_and_update().starts_with("y\ny"));
     assert!(!is_alive(&bench.get("pids")));
 }

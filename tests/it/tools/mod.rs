@@ -6,6 +6,7 @@ mod files;
 mod hostile_git;
 mod offer;
 mod program;
+mod reading;
 mod replacing;
 mod searches;
 mod symbol_kinds;
@@ -45,6 +46,7 @@ impl Bench {
             project: root,
             cancel: CancellationToken::new(),
             progress: sender,
+            result_chars: 50_000,
             freshness: Arc::new(Freshness::default()),
         };
         Self { folder, context, progress }

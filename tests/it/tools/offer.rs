@@ -118,6 +118,44 @@ async fn a_value_in_the_wrong_wrapping_counts_as_what_it_holds() {
 }
 
 #[tokio::test]
+async fn a_parameter_that_is_not_known_is_refused_by_name() {
+    let bench = Bench::new();
+    bench.put("a", "one\n");
+    for (tool, input, unknown, near) in [
+        ("Read", json!({"file_path": "a", "limits": 1}), "limits", "Perhaps you mean `limit`."),
+        ("Grep", json!({"pattern": "x", "excluded": "src"}), "excluded", "Fields: "),
+        ("Bash", json!({"command": "true", "time_out": 5, "sandbox": true}), "sandbox", "Fields: command"),
+        ("LS", json!({"ignored": ["a"]}), "ignored", "Perhaps you mean `ignore`."),
+    ] {
+        let failed = text_of(&bench.plan(tool, input.clone()).await.unwrap_err());
+        assert!(failed.contains(&format!("there is no parameter `{unknown}`")), "{tool} {input}: {failed}");
+        assert!(failed.contains(near), "{tool} {input}: {failed}");
+    }
+    // What has no value restricts nothing, and another spelling of a name is that name.
+    assert_eq!(bench.text("Read", json!({"filePath": "a", "Limit": 1, "pages": null})).await, "     1\tone\n");
+    for spec in standard_tools().specs().iter() {
+        assert_eq!(spec.input_schema["additionalProperties"], false, "{}", spec.name);
+    }
+}
+
+#[test]
+fn tools_are_found_by_the_names_that_other_programs_give_them() {
+    let tools = standard_tools();
+    for (name, ours) in [
+        ("bash", "Bash"),
+        ("read_file", "Read"),
+        ("Write_File", "Write"),
+        ("edit_file", "Edit"),
+        ("list_directory", "LS"),
+        ("run_shell_command", "Bash"),
+        ("search_file_content", "Grep"),
+    ] {
+        assert_eq!(tools.find(name).map(|tool| tool.name()), Some(ours), "{name}");
+    }
+    assert!(tools.find("find_symbol").is_none());
+}
+
+#[tokio::test]
 async fn other_names_of_the_path_are_understood() {
     let bench = Bench::new();
     bench.put("a.txt", "one\n");

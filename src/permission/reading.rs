@@ -1,0 +1,105 @@
+//! Commands that an agent in plan mode may run: they read files of the project and do nothing else.
+//!
+//! Owns which programs and options those are. Leaves where a path leads, and the place of a program, to the tool that runs
+//! them. Invariant: every option is known to read no other file than those the words name, to follow no links and to
+//! start nothing; what is not on the lists is refused.
+
+use super::git::is_git_query;
+use super::grants::{is_simple, shell_words, trimmed};
+use super::options::is_among;
+use super::sed;
+use super::shell::{is_read_only, stays_inside};
+
+/// What an agent reads whose command was refused because it is none of these.
+pub(super) const ALLOWED: &str = "It may run one plain command, without pipes, redirections or expansions, on paths \
+    inside the project: git diff, log, show, grep, blame or status, cat, head, tail, wc, ls, grep, rg, find without \
+    actions, sed -n with line numbers. Read, Grep and Glob do the same.";
+
+/// A program, its long options and its letters.
+type Row = (&'static [&'static str], &'static str, &'static str);
+
+const PROGRAMS: [Row; 6] = [
+    (&["cat"], "number number-nonblank squeeze-blank show-all show-ends show-tabs", "nbsAeEtTv"),
+    (&["head", "tail"], "lines bytes quiet verbose", "ncqv"),
+    (&["wc"], "lines words bytes chars max-line-length", "lwcmL"),
+    (&["ls"], "all almost-all human-readable recursive reverse", "alhrtSRF1dA"),
+    (
+        &["grep", "egrep", "fgrep"],
+        "line-number ignore-case files-with-matches files-without-match count invert-match word-regexp line-regexp \
+         extended-regexp fixed-strings perl-regexp basic-regexp only-matching with-filename no-filename recursive \
+         include exclude exclude-dir after-context before-context context max-count quiet no-messages regexp",
+        "nilLcvwxsEFPGoHhrABCmqIe",
+    ),
+    (
+        &["rg"],
+        "line-number no-line-number ignore-case smart-case case-sensitive files-with-matches files-without-match count \
+         count-matches invert-match word-regexp fixed-strings only-matching after-context before-context context glob \
+         iglob type type-not type-list hidden no-ignore files multiline max-count max-depth heading no-heading sort \
+         with-filename no-filename column trim regexp quiet",
+        "nilcvwsSFoABCegtTHNIUm",
+    ),
+];
+
+/// Tests and actions of `find` that follow no links and print only.
+const FIND: &str = "P name iname path ipath wholename regex iregex type maxdepth mindepth depth size empty newermt mtime \
+    mmin ctime cmin atime amin perm user group links inum xdev mount daystart not o a or and print print0 ls prune quit \
+    true false readable writable executable";
+
+/// Returns `true` if a command only reads, as long as what its words name lies inside the project.
+pub fn is_reading(command: &str) -> bool {
+    is_read_only(command) || asks_git_inside(command) || reads_files(command).is_some()
+}
+
+/// Returns `true` for a query of git whose words name nothing outside of the working directory.
+fn asks_git_inside(command: &str) -> bool {
+    let is_inside = |word: &String| word.starts_with('-') || stays_inside(word);
+    is_git_query(command) && shell_words(command).iter().all(is_inside)
+}
+
+/// Returns the words of a command, as its program gets them, that only reads the files they name, or files below.
+pub fn reads_files(command: &str) -> Option<Vec<String>> {
+    let command = trimmed(command);
+    if !is_simple(command) {
+        return None;
+    }
+    let words = shell_words(command);
+    let (program, rest) = words.split_first()?;
+    // The name stands as it is: what was judged is what runs.
+    if !command.starts_with(program.as_str()) {
+        return None;
+    }
+    // After `--`, an action of `find` is an action still.
+    let is_known = |word: &String| {
+        if is_option(word) { is_harmless(program, word) } else { stays_inside(word) }
+    };
+    if !rest.iter().all(is_known) {
+        return None;
+    }
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let is_program = match program.as_str() {
+        "sed" => sed::is_harmless(&[], &rest) && rest.first() == Some(&"-n"),
+        "find" => true,
+        name => PROGRAMS.iter().any(|(names, ..)| names.contains(&name)),
+    };
+    is_program.then_some(words)
+}
+
+/// Returns `true` for a word that a program does not take for a path. A single dash is standard input.
+pub fn is_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-')
+}
+
+fn is_harmless(program: &str, option: &str) -> bool {
+    match program {
+        "find" => {
+            let name = option.trim_start_matches('-');
+            option.starts_with('-') && !option.starts_with("--") && FIND.split_whitespace().any(|known| known == name)
+                || name.starts_with(|c: char| c.is_ascii_digit())
+        }
+        "sed" => matches!(option, "-n" | "-E" | "-nE" | "-e" | "-ne"),
+        name => PROGRAMS
+            .iter()
+            .find(|(names, ..)| names.contains(&name))
+            .is_some_and(|(_, long, letters)| is_among(option, long, letters)),
+    }
+}
