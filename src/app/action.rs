@@ -88,6 +88,7 @@ actions! {
     Search, "search", "search in this view";
     SearchNext, "search-next", "go to the next match";
     SearchPrevious, "search-previous", "go to the previous match";
+    OpenOutput, "open-output", "open the whole output of a call";
     FoldTools, "fold-tools", "fold or unfold tool output";
     Layout, "layout", "switch to the next layout";
     MouseToggle, "mouse-toggle", "toggle mouse capture (off: the terminal selects text)";

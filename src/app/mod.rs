@@ -161,6 +161,7 @@ impl App {
                 self.edited();
             }
             Event::HistoryLoaded(history) => self.messages.composer_mut().set_history(history),
+            Event::LogRead(news) if matches!(news.span, LogSpan::Output(_)) => overlay::outputs::read(self, news),
             Event::LogRead(news) => self.view.on_log_read(news),
             Event::AgentFiles(news) => self.on_agent_files(news),
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),

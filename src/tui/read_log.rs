@@ -24,18 +24,26 @@ const SEEK_BYTES: u64 = 1 << 20;
 pub fn read_log(store: Option<&Store>, request: &LogRequest) -> LogNews {
     let found = match store {
         None => LogMatch::Unkept,
-        Some(store) => match read(&store.path_of(&request.name), request) {
-            Ok(page) => LogMatch::Page(page),
+        Some(store) => match found(&store.path_of(&request.name), request) {
+            Ok(found) => found,
             Err(error) => LogMatch::Failed(error.to_string()),
         },
     };
     LogNews { agent: request.agent, span: request.span.clone(), found }
 }
 
+fn found(path: &Path, request: &LogRequest) -> Result<LogMatch> {
+    match &request.span {
+        LogSpan::Output(call_id) => Ok(LogMatch::Output(output_of(path, call_id)?)),
+        _ => read(path, request).map(LogMatch::Page),
+    }
+}
+
 fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
     let part = match &request.span {
         LogSpan::LoadedUpTo(end) => whole_turns_before(path, *end)?,
         LogSpan::After(start) => whole_turns_after(path, *start)?,
+        LogSpan::Output(_) => anyhow::bail!("an output is no page"),
         LogSpan::BeforeCall(call_id) => {
             let call = find_call(path, call_id)?.context("the session log does not hold the steps before")?;
             let turn = whole_turns_after(path, call)?;
@@ -93,19 +101,34 @@ fn whole_turns(path: &Path, stretch: Stretch, cut: impl Fn(&mut LogPart) -> bool
 
 /// Returns where the record stands with which a call begins.
 fn find_call(path: &Path, call_id: &str) -> Result<Option<u64>> {
+    let begins = |line: &PartLine| {
+        line.record::<AgentEvent>().ok().filter(
+            |record| matches!(&record.body.kind, EventKind::Tool(ToolEvent::Started { call, .. }) if call.id == call_id),
+        )?;
+        Some(line.at)
+    };
+    find_last(path, call_id, begins)
+}
+
+/// Returns what a call has put out, as its model got it.
+fn output_of(path: &Path, call_id: &str) -> Result<String> {
+    let output = |line: &PartLine| match line.record::<AgentEvent>().ok()?.body.kind {
+        EventKind::Tool(ToolEvent::Ended { result, .. }) if result.call_id == call_id => Some(result.joined_text()),
+        _ => None,
+    };
+    find_last(path, call_id, output)?.context("the session log does not hold this output")
+}
+
+/// Looks through the log from its end for a record that names a call.
+fn find_last<T>(path: &Path, call_id: &str, found: impl Fn(&PartLine) -> Option<T>) -> Result<Option<T>> {
     let quoted = serde_json::to_string(call_id)?;
     let seeker = memchr::memmem::Finder::new(quoted.as_bytes());
-    let begins = |line: &PartLine| {
-        seeker.find(&line.bytes).is_some()
-            && line.record::<AgentEvent>().is_ok_and(
-                |record| matches!(record.body.kind, EventKind::Tool(ToolEvent::Started { call, .. }) if call.id == call_id),
-            )
-    };
     let mut end = u64::MAX;
     while end > 0 {
         let part = read_part(path, Stretch::Before(end), SEEK_BYTES)?;
-        if let Some(line) = part.lines.iter().rev().find(|line| begins(line)) {
-            return Ok(Some(line.at));
+        let names = |line: &&PartLine| seeker.find(&line.bytes).is_some();
+        if let Some(found) = part.lines.iter().rev().filter(names).find_map(&found) {
+            return Ok(Some(found));
         }
         end = part.from;
     }

@@ -121,6 +121,8 @@ pub struct ToolCell {
     pub summary: String,
     /// Tail of the output while it runs.
     pub tail: String,
+    /// Lines of the output that stand before those of `view`.
+    pub lines_before: usize,
     /// More to show, once it has ended.
     pub view: Option<ToolView>,
 }

@@ -113,6 +113,7 @@ fn changed(file: &KeptFile) -> CellKind {
         state: ToolState::Done { took: std::time::Duration::ZERO },
         summary: sanitize_line(&summary).into_owned(),
         tail: String::new(),
+        lines_before: 0,
         view: Some(clean_view(ToolView::Diff(file.diff.clone()))).filter(|_| !file.diff.hunks.is_empty()),
     }))
 }

@@ -178,6 +178,7 @@ impl App {
             }
             Action::Help => self.overlay.open(Popup::help()),
             Action::Palette => self.overlay.open(Popup::list(&lists::PALETTE)),
+            Action::OpenOutput => overlay::outputs::open(self),
             Action::Model => models::open(self),
             Action::Submit => self.submit(),
             Action::Newline => {

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::line_edit::LineEdit;
+use super::outputs;
 use super::popup::{PaletteAct, Popup, palette};
 use crate::agent::{KeptWorktree, WorktreeAct};
 use crate::app::agent_files::FileRequest;
@@ -236,6 +237,21 @@ pub static THEMES: ListKind = ListKind {
     },
     acts: &[],
     shows_choice: true,
+};
+
+/// Outputs of calls and long messages of the agent that is looked at.
+pub static OUTPUTS: ListKind = ListKind {
+    name: "outputs",
+    title: |_| "whole outputs, newest first".to_owned(),
+    columns: 100,
+    head: None,
+    has_query: true,
+    entries: outputs::entries,
+    empty: "no call matches",
+    accept_word: Some("open"),
+    accept: outputs::accept,
+    acts: &[],
+    shows_choice: false,
 };
 
 /// Returns which terminals a theme of the program is made for: the ground stays that of the terminal.

@@ -7,6 +7,7 @@ pub(super) mod actions;
 pub mod agent_files;
 pub(super) mod line_edit;
 pub mod list;
+pub(super) mod outputs;
 pub(super) mod popup;
 pub mod wizard;
 

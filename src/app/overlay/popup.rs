@@ -39,6 +39,14 @@ pub enum Popup {
         body: String,
         scroll: usize,
     },
+    /// The output of a call, or a long message.
+    Output {
+        title: String,
+        text: String,
+        /// The call, while all of its output may still be read.
+        call_id: Option<String>,
+        scroll: usize,
+    },
     Comment {
         id: ApprovalId,
         text: LineEdit,
@@ -100,9 +108,12 @@ impl Popup {
         match self {
             Self::Wizard => Context::Wizard,
             Self::DeleteAgent { .. } => Context::Confirm,
-            Self::Help { query: Some(_), .. } => Context::Popup,
-            Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. } => Context::Text,
-            Self::List(_) | Self::Comment { .. } | Self::Search { .. } => Context::Popup,
+            Self::List(_) | Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } => {
+                Context::Popup
+            }
+            Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. } | Self::Output { .. } => {
+                Context::Text
+            }
         }
     }
 
@@ -122,6 +133,7 @@ impl Popup {
             Self::Help { scroll, .. }
             | Self::Prompt { scroll, .. }
             | Self::Cost { scroll }
+            | Self::Output { scroll, .. }
             | Self::Text { scroll, .. } => Some(scroll),
             _ => None,
         }

@@ -84,7 +84,7 @@ pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
     match named {
         Some(name) => choose(app, &name),
         None if query.is_empty() => {}
-        None => choose(app, &query.to_owned()),
+        None => choose(app, query),
     }
 }
 

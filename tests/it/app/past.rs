@@ -228,6 +228,18 @@ fn a_session_that_is_not_kept_says_so() {
 }
 
 #[test]
+fn the_output_of_a_call_is_read_whole_from_the_log() {
+    let mut long = Long::with_output(50, 900);
+    long.keys("<alt+1><alt+1>");
+    let text = long.keys("vsrc/7.rs<enter>");
+    assert!(text.contains("Read src/7.rs") && text.contains("xxxxxxxx"), "{text}");
+    long.keys("<esc>");
+    fs::remove_file(long.log()).unwrap();
+    let text = long.keys("vsrc/8.rs<enter>");
+    assert!(text.contains("The session log does not hold this output."), "{text}");
+}
+
+#[test]
 fn a_search_goes_on_in_the_log() {
     let mut long = Long::new(2_000);
     let text = long.keys("<alt+1><alt+1>/step 10 <enter>");

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::app::key::{Input, Mouse, MouseKind};
-use belvedere::app::{Effect, Event};
-use belvedere::message::AgentId;
+use belvedere::app::{Effect, Event, LogMatch, LogNews, LogRequest, LogSpan};
+use belvedere::message::{AgentId, ToolResult};
+use belvedere::tool::ToolView;
 use belvedere::tui::view::theme::{ColorDepth, Theme};
 
-use crate::screens::stage::Stage;
+use crate::screens::stage::{Stage, tool_started};
 
 fn long_talk() -> Stage {
     let mut stage = Stage::new(100, 20).with_model();
@@ -251,4 +253,46 @@ fn ten_thousand_lines_move_neither_view_nor_selection_and_are_counted() {
         mouse(&mut stage, MouseKind::Release, column + 4);
         assert!(stage.effects.contains(&Effect::Copy("alpha".to_owned())), "{:?}", stage.effects);
     }
+}
+
+#[test]
+fn the_whole_output_of_a_call_is_opened_from_a_list() {
+    let mut stage = Stage::new(100, 30).with_model();
+    stage.asks("count");
+    let whole: String = (1..=200).map(|number| format!("out {number}\n")).collect();
+    let end: String = (181..=200).map(|number| format!("out {number}\n")).collect();
+    stage.main(tool_started("b1", "Bash", "seq 1 200"));
+    stage.main(EventKind::Tool(ToolEvent::Ended {
+        result: ToolResult::text("b1", format!("{whole}\n[exit 0]")),
+        summary: "exit 0, 200 lines".to_owned(),
+        view: Some(ToolView::Output { text: end }),
+        changes: Vec::new(),
+    }));
+    stage.keys("<f6><tab>");
+    assert!(stage.text().contains("… 180 lines before"), "{}", stage.text());
+    stage.keys("<enter>");
+    assert!(stage.text().contains("Bash seq 1 200"), "{}", stage.text());
+    let effects = stage.keys("<enter>");
+    let span = LogSpan::Output("b1".to_owned());
+    let request = LogRequest { agent: AgentId::MAIN, name: "main".to_owned(), span: span.clone() };
+    assert!(effects.contains(&Effect::ReadLog(request)), "{effects:?}");
+    assert!(stage.text().contains("out 181"), "what is known stands there at once\n{}", stage.text());
+    stage.event(Event::LogRead(LogNews { agent: AgentId::MAIN, span, found: LogMatch::Output(whole) }));
+    let text = stage.text();
+    assert!(text.contains("│ out 1 ") && text.contains(" of 200 "), "{text}");
+    stage.keys("G");
+    assert!(stage.text().contains("│ out 200"), "{}", stage.text());
+}
+
+#[test]
+fn a_long_paste_is_shown_in_part_and_opened_whole() {
+    let mut stage = Stage::new(100, 30).with_model();
+    let pasted: Vec<String> = (1..=500).map(|number| format!("pasted {number}")).collect();
+    stage.asks(&pasted.join("\n"));
+    let text = stage.text();
+    assert!(text.contains("pasted 3") && !text.contains("pasted 4") && text.contains("… 497 more lines"), "{text}");
+    stage.keys("<f6><enter><enter>");
+    assert!(stage.text().contains(" of 500 "), "{}", stage.text());
+    stage.keys("G");
+    assert!(stage.text().contains("pasted 500"), "{}", stage.text());
 }

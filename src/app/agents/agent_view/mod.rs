@@ -446,6 +446,7 @@ impl AgentView {
             state: ToolState::Running { since: now },
             summary: String::new(),
             tail: String::new(),
+            lines_before: 0,
             view: None,
         })));
         self.running.push((call_id.to_owned(), cell));
@@ -462,7 +463,12 @@ impl AgentView {
         if let Some(ToolView::Todos { items }) = &view {
             self.todos.clone_from(items);
         }
+        let before = match &view {
+            Some(ToolView::Output { text }) => lines_before(&result.joined_text(), text),
+            _ => 0,
+        };
         self.change_tool(&result.call_id, |tool| {
+            tool.lines_before = before;
             tool.state = match tool.state {
                 _ if result.is_error => ToolState::Failed,
                 ToolState::Running { since } => ToolState::Done { took: now.saturating_duration_since(since) },
@@ -495,4 +501,10 @@ impl AgentView {
             });
         }
     }
+}
+
+/// Returns how many lines of an output stand before its end that is shown.
+fn lines_before(whole: &str, end: &str) -> usize {
+    let at = whole.rfind(end.trim_end()).unwrap_or(0);
+    whole[..at].lines().count()
 }

@@ -32,6 +32,8 @@ pub enum LogSpan {
     LoadedUpTo(u64),
     /// What begins at this byte.
     After(u64),
+    /// The whole output of this tool call.
+    Output(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +53,7 @@ pub struct LogNews {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogMatch {
     Page(LogPage),
+    Output(String),
     Unkept,
     /// It cannot be read; says why.
     Failed(String),
@@ -252,7 +255,7 @@ impl LogScrollback {
                 0
             }
             LogSpan::After(_) => self.end(),
-            LogSpan::LoadedUpTo(_) | LogSpan::BeforeCall(_) => self.first().saturating_sub(count),
+            LogSpan::LoadedUpTo(_) | LogSpan::BeforeCall(_) | LogSpan::Output(_) => self.first().saturating_sub(count),
         };
         let page = Page { from: page.from, to: page.to, first, cells };
         match span {
@@ -382,6 +385,7 @@ impl View {
                 past.error = Some(LoadedUpTo::Broken("the session log ends too early".to_owned()));
                 return;
             }
+            LogMatch::Output(_) => return,
             LogMatch::Unkept => {
                 past.error = Some(LoadedUpTo::Unkept);
                 return;

@@ -20,6 +20,8 @@ use crate::message::AgentId;
 
 /// Rows of a user message that are shown in brief.
 const USER_ROWS: usize = 40;
+/// Rows that are shown of one that is longer.
+const PASTED_ROWS: usize = 3;
 
 /// Returns `true` if a cell changes by the clock, or with another agent, and is made anew for each frame.
 pub(super) fn is_live(kind: &CellKind, ctx: &RenderContext<'_>) -> bool {
@@ -132,8 +134,8 @@ fn border(run: u32, at: Timestamp, columns: u16, ctx: &RenderContext<'_>) -> Lin
 }
 
 fn user(text: &str, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
-    let most = if detail == Detail::Brief { USER_ROWS } else { usize::MAX };
     let total = text.lines().count();
+    let most = if detail == Detail::Brief && total > USER_ROWS { PASTED_ROWS } else { usize::MAX };
     let shown = text.lines().take(most).collect::<Vec<_>>().join("\n");
     let mut lines = prefixed(ctx.glyphs.prompt, ctx.theme.user, &shown, ctx.theme.user, columns);
     if total > most {

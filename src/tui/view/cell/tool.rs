@@ -10,7 +10,7 @@ use super::super::diff::diff_lines;
 use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, indented, width};
 use crate::app::{Detail, ToolCell, ToolState};
-use crate::message::format::{clock, elapsed};
+use crate::message::format::{clock, counted, elapsed};
 use crate::tool::{Todo, TodoStatus, ToolView};
 
 /// Lines of a diff in brief, and when everything is shown.
@@ -25,7 +25,7 @@ pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, ctx: &RenderC
     let inner = columns.saturating_sub(2).max(1);
     let at = usize::from(detail == Detail::Whole);
     match &tool.view {
-        _ if !tool.tail.is_empty() => tail(&tool.tail, inner, OUTPUT_LINES[at].min(12), ctx, &mut lines),
+        _ if !tool.tail.is_empty() => tail((&tool.tail, 0), inner, OUTPUT_LINES[at].min(12), ctx, &mut lines),
         Some(ToolView::Diff(diff)) => {
             let changes = diff_lines(diff, inner, ctx.theme, DIFF_LINES[at]).into_iter();
             lines.extend(changes.map(|line| indented(line, 2)));
@@ -34,7 +34,7 @@ pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, ctx: &RenderC
         Some(ToolView::Output { text }) => {
             let most =
                 if tool.state == ToolState::Failed { OUTPUT_LINES[at].max(FAILED_LINES) } else { OUTPUT_LINES[at] };
-            tail(text, inner, most, ctx, &mut lines);
+            tail((text, tool.lines_before), inner, most, ctx, &mut lines);
         }
         None => {}
     }
@@ -82,11 +82,18 @@ fn head(tool: &ToolCell, columns: usize, ctx: &RenderContext<'_>) -> Line<'stati
 }
 
 /// Appends the last lines of an output, and how many stand before them.
-fn tail(text: &str, columns: u16, most: usize, ctx: &RenderContext<'_>, lines: &mut Vec<Line<'static>>) {
+fn tail(
+    (text, before): (&str, usize),
+    columns: u16,
+    most: usize,
+    ctx: &RenderContext<'_>,
+    lines: &mut Vec<Line<'static>>,
+) {
     let all: Vec<&str> = text.trim_end().lines().collect();
     let from = all.len().saturating_sub(most);
-    if from > 0 && most > OUTPUT_LINES[0] {
-        lines.push(Line::styled(format!("  {} {from} lines before", ctx.glyphs.ellipsis), ctx.theme.faint));
+    if from + before > 0 && most > OUTPUT_LINES[0] {
+        let words = format!("  {} {} before", ctx.glyphs.ellipsis, counted(from + before, "line"));
+        lines.push(Line::styled(words, ctx.theme.faint));
     }
     for row in &all[from..] {
         lines.push(Line::styled(format!("  {}", fit(row, usize::from(columns))), ctx.theme.muted));

@@ -88,6 +88,9 @@ pub(super) fn first_part(text: &str) -> MarkdownPart<'_> {
 /// Returns an unfinished part with the rule that makes a table of it, if it ends in a row that begins one: the rule has
 /// not arrived yet, or not whole.
 pub(super) fn with_table_rule(rest: &str) -> Cow<'_, str> {
+    // A bar alone is the beginning of a row.
+    let last = rest.rfind('\n').map_or(0, |at| at + 1);
+    let rest = if rest[last..].trim() == "|" { &rest[..last] } else { rest };
     let start = rest.rfind("\n\n").map_or(0, |at| at + 2);
     let block = rest[start..].trim_start_matches('\n');
     let (head, after) = block.split_once('\n').unwrap_or((block, ""));

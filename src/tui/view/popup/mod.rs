@@ -37,6 +37,8 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
         }
         Popup::Cost { scroll } => ("tokens and cost".to_owned(), 100, cost::lines(ctx, inside(100)), *scroll),
         Popup::Text { title, body, scroll } => (title.clone(), 80, text::markdown(body, ctx, inside(80)), *scroll),
+        Popup::Output { title, text, .. } if text.is_empty() => (title.clone(), 120, vec![Line::from("reading…")], 0),
+        Popup::Output { title, text, scroll, .. } => (title.clone(), 120, text::plain(text, ctx, inside(120)), *scroll),
         Popup::DeleteAgent { name, path } => {
             let path = ctx.app.agent_places().shown(path);
             ("delete?".to_owned(), 70, text::delete(name, &path, ctx, inside(70)), 0)

@@ -77,6 +77,10 @@ fn row(chords: &str, what: &str, columns: u16, ctx: &RenderContext<'_>) -> Vec<L
     wrap_indented(&what, columns, &first, &Line::from(" ".repeat(room)))
 }
 
+pub(super) fn plain(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
+    text.lines().flat_map(|row| wrap_line(&Line::styled(row.to_owned(), ctx.theme.text), columns)).collect()
+}
+
 pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let mut doc = MarkdownDoc::new();
     doc.set(text);

@@ -1,0 +1,105 @@
+//! Whole outputs of tool calls, and whole messages that are shown in part.
+//!
+//! Owns which of them can be opened and the text that is open. Leaves reading the log to `tui`. Invariant: what the log
+//! does not hold is shown as far as it is known, and it is said that this is not all.
+
+use super::list::{ListCell, ListEntry, ListPopup, ListStyle, OUTPUTS, cell};
+use super::popup::Popup;
+use crate::app::{AgentView, App, CellKind, Effect, LogMatch, LogNews, LogRequest, LogSpan, ToolState};
+use crate::message::sanitize;
+use crate::tool::ToolView;
+
+/// Most outputs to choose from.
+const MAX_ENTRIES: usize = 200;
+/// Lines from which on a message is worth a view of its own.
+const LONG_MESSAGE: usize = 12;
+
+/// What can be opened.
+struct Source<'a> {
+    title: String,
+    /// What came of it, in a few words.
+    summary: String,
+    text: &'a str,
+    /// The call whose output is in the log.
+    call_id: Option<&'a str>,
+}
+
+/// Returns what can be opened of an agent, newest first.
+fn sources(agent: &AgentView) -> impl Iterator<Item = Source<'_>> {
+    agent.cells.iter().rev().filter_map(|(_, cell)| of_cell(&cell.kind)).take(MAX_ENTRIES)
+}
+
+fn of_cell(kind: &CellKind) -> Option<Source<'_>> {
+    match kind {
+        CellKind::Tool(tool) if matches!(tool.state, ToolState::Done { .. } | ToolState::Failed) => {
+            let text = match &tool.view {
+                Some(ToolView::Output { text }) => text.as_str(),
+                _ => "",
+            };
+            let title = format!("{} {}", tool.name, tool.title);
+            Some(Source { title, summary: tool.summary.clone(), text, call_id: Some(&tool.call_id) })
+        }
+        CellKind::User { text } if text.lines().count() > LONG_MESSAGE => {
+            let first = text.lines().next().unwrap_or_default();
+            let summary = format!("{} lines", text.lines().count());
+            Some(Source { title: format!("message: {first}"), summary, text, call_id: None })
+        }
+        _ => None,
+    }
+}
+
+fn looked_at(app: &App) -> Option<&AgentView> {
+    app.agents.get(app.view.scrolled()).or_else(|| app.view.scrolled().is_main().then(|| app.agents.main()))
+}
+
+/// Opens the list of outputs of the agent that is looked at.
+pub(in crate::app) fn open(app: &mut App) {
+    if looked_at(app).is_some_and(|agent| sources(agent).next().is_some()) {
+        app.overlay.open(Popup::list(&OUTPUTS));
+    } else {
+        app.out.inform("no output to open yet");
+    }
+}
+
+pub(in crate::app) fn entries(app: &App, query: &str, _: u16) -> Vec<ListEntry> {
+    let Some(agent) = looked_at(app) else { return Vec::new() };
+    let row = |(_, source): (usize, Source<'_>)| {
+        let title = ListCell { gives_way: true, ..cell(source.title, ListStyle::Text) };
+        let id = format!("{:?}", source.call_id);
+        ListEntry::new(id, vec![title, cell(format!("  {}", source.summary), ListStyle::Muted)])
+    };
+    matching(agent, query).map(row).collect()
+}
+
+fn matching<'a>(agent: &'a AgentView, query: &str) -> impl Iterator<Item = (usize, Source<'a>)> {
+    let query = query.to_lowercase();
+    sources(agent).enumerate().filter(move |(_, source)| source.title.to_lowercase().contains(&query))
+}
+
+/// Shows the chosen one: at once what is known of it, and all of it when it is read.
+pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
+    let Some(agent) = looked_at(app) else { return };
+    let (id, name) = (agent.id, agent.name.clone());
+    let Some((_, source)) = matching(agent, list.query.text()).nth(list.chosen) else { return };
+    let call_id = source.call_id.map(str::to_owned);
+    let popup =
+        Popup::Output { title: source.title, text: source.text.to_owned(), call_id: call_id.clone(), scroll: 0 };
+    if let Some(call_id) = call_id {
+        app.out.push(Effect::ReadLog(LogRequest { agent: id, name, span: LogSpan::Output(call_id) }));
+    }
+    app.overlay.open(popup);
+}
+
+/// Takes in an output that was read from the log.
+pub(in crate::app) fn read(app: &mut App, news: LogNews) {
+    let LogSpan::Output(read) = &news.span else { return };
+    let Some(Popup::Output { text, call_id: Some(call_id), .. }) = app.overlay.popup_mut() else { return };
+    if call_id != read {
+        return;
+    }
+    match news.found {
+        LogMatch::Output(whole) => *text = sanitize(&whole).into_owned(),
+        _ if text.is_empty() => "The session log does not hold this output.".clone_into(text),
+        _ => text.insert_str(0, "(only the end: the session log does not hold the rest)\n"),
+    }
+}
