@@ -72,6 +72,7 @@ use self::input::Keyboard;
 use self::key::Input;
 use self::outbox::Outbox;
 use self::overlay::{Overlay, line_edit};
+use self::panes::PaneSize;
 use self::settings::choices::Settings;
 use self::settings::models::ModelChoices;
 use self::settings::status;
@@ -100,6 +101,9 @@ pub struct App {
     title: String,
     quitting: bool,
 }
+
+/// Rows that a pane grows or shrinks by.
+const GROWTH: i16 = 3;
 
 impl App {
     #[must_use]
@@ -222,6 +226,41 @@ impl App {
         let drafts = self.overlay.wizard_is_open() && self.overlay.wizard().waits();
         let wizard = if drafts { Ticking::Spins } else { Ticking::Still };
         self.clock.tick(Ticking::of(self.agents.main().phase).max(agents).max(wizard))
+    }
+
+    /// Gives the focused pane another size.
+    fn resize_pane(&mut self, action: Action) {
+        let Some(id) = self.focused_agent() else { return };
+        let now = self.regions().pane(id).map_or(PaneSize::Row, |pane| pane.size);
+        match action {
+            Action::Full => self.view.set_full(Some(id)),
+            Action::Fold => self.view.toggle_fold(id, now, &self.agents),
+            Action::Grow if now < PaneSize::Pane => self.view.choose_size(id, now.larger()),
+            Action::Grow => self.grow_pane(id),
+            _ if now == PaneSize::Pane && self.resize_until_seen(id, -GROWTH) => {}
+            _ => self.view.choose_size(id, now.smaller()),
+        }
+    }
+
+    /// Gives a pane rows of its neighbours; once they have none left, the whole screen.
+    fn grow_pane(&mut self, id: AgentId) {
+        self.view.choose_size(id, PaneSize::Pane);
+        if !self.resize_until_seen(id, GROWTH) {
+            self.view.grow(id, i16::MIN);
+            self.view.set_full(Some(id));
+        }
+    }
+
+    /// Adds rows to a pane, or takes some away, until its height has changed. Returns `false` if it cannot.
+    fn resize_until_seen(&mut self, id: AgentId, by: i16) -> bool {
+        let height = |app: &Self| app.regions().pane(id).map(|pane| pane.area.height);
+        let before = height(self);
+        while self.view.grow(id, by) {
+            if height(self) != before {
+                return true;
+            }
+        }
+        false
     }
 
     /// Lets pass what passes by itself.

@@ -7,16 +7,12 @@ use super::Handled;
 use super::keymap::Context;
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
-use crate::app::panes::PaneSize;
 use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
 use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, report_markdown};
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
 use crate::subagent::{Children, Command};
-
-/// Rows that a pane grows or shrinks by.
-const GROWTH: i16 = 3;
 
 /// What is offered an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,40 +275,6 @@ impl App {
             Focus::Agents => self.focus_agents(),
             focus => self.view.set_focus(focus),
         }
-    }
-
-    fn resize_pane(&mut self, action: Action) {
-        let Some(id) = self.focused_agent() else { return };
-        let now = self.regions().pane(id).map_or(PaneSize::Row, |pane| pane.size);
-        match action {
-            Action::Full => self.view.set_full(Some(id)),
-            Action::Fold => self.view.toggle_fold(id, now, &self.agents),
-            Action::Grow if now < PaneSize::Pane => self.view.choose_size(id, now.larger()),
-            Action::Grow => self.grow_pane(id),
-            _ if now == PaneSize::Pane && self.resize_until_seen(id, -GROWTH) => {}
-            _ => self.view.choose_size(id, now.smaller()),
-        }
-    }
-
-    /// Gives a pane rows of its neighbours; once they have none left, the whole screen.
-    fn grow_pane(&mut self, id: AgentId) {
-        self.view.choose_size(id, PaneSize::Pane);
-        if !self.resize_until_seen(id, GROWTH) {
-            self.view.grow(id, i16::MIN);
-            self.view.set_full(Some(id));
-        }
-    }
-
-    /// Adds rows to a pane, or takes some away, until its height has changed. Returns `false` if it cannot.
-    fn resize_until_seen(&mut self, id: AgentId, by: i16) -> bool {
-        let height = |app: &Self| app.regions().pane(id).map(|pane| pane.area.height);
-        let before = height(self);
-        while self.view.grow(id, by) {
-            if height(self) != before {
-                return true;
-            }
-        }
-        false
     }
 
     /// Leaves the innermost view.

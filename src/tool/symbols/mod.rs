@@ -43,6 +43,7 @@ pub(super) struct Symbols {
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct SymbolsInput {
     /// A name, such as parse_config or Session::new, or words for what it does. Without it: the outline of path.
     #[serde(default, alias = "name", alias = "symbol")]
