@@ -37,6 +37,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         project: root,
         cancel: CancellationToken::new(),
         progress: watch::channel(String::new()).0,
+        result_chars: 50_000,
         freshness: Arc::new(Freshness::default()),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();

@@ -22,7 +22,8 @@ pub(super) struct Run<'a> {
     pub(super) started: Instant,
     pub(super) watchdog: Watchdog,
     emitted: Mutex<Emitted>,
-    tools_run: Mutex<BTreeMap<String, u32>>,
+    /// How often each tool has run.
+    counts: Mutex<BTreeMap<String, u32>>,
 }
 
 struct Emitted {
@@ -36,7 +37,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(agent: &'a Agent) -> Self {
         let started = Instant::now();
         let emitted = Mutex::new(Emitted { at: started, last_turn: None });
-        Self { agent, started, watchdog: Watchdog::new(started), emitted, tools_run: Mutex::default() }
+        Self { agent, started, watchdog: Watchdog::new(started), emitted, counts: Mutex::default() }
     }
 
     pub(super) async fn emit(&self, kind: impl Into<EventKind>) {
@@ -74,12 +75,12 @@ impl<'a> Run<'a> {
 
     /// Counts a tool that begins to run.
     pub(super) fn count_tool(&self, name: &str) {
-        *self.tools_run.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default() += 1;
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default() += 1;
     }
 
     /// Returns how often each tool has run.
     pub(super) fn tools_run(&self) -> BTreeMap<String, u32> {
-        self.tools_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn emitted(&self) -> MutexGuard<'_, Emitted> {

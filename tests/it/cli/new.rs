@@ -37,7 +37,8 @@ fn a_file_is_written_where_it_belongs_and_reads_back_as_asked_for() {
         assert!(parsed.diagnostics.is_empty(), "{parsed:?}");
         let agent = parsed.definition.unwrap();
         assert_eq!((agent.name, agent.description.as_str()), (name, "Runs: \"all\" tests # now"));
-        assert_eq!(agent.tools, ToolsField::List(vec!["Read".to_owned(), "Bash(npm test:*, x)".to_owned()]));
+        let tools = ["Read", "Bash(npm test:*)", "Bash(x)"].map(str::to_owned);
+        assert_eq!(agent.tools, ToolsField::List(tools.to_vec()));
         assert_eq!((agent.model.as_deref(), agent.color.as_deref()), (Some("haiku"), Some("#8040c0")));
         assert_eq!(agent.prompt, "You test.\n---\nWell.");
     }
