@@ -30,9 +30,9 @@ struct Alias {
     name: String,
     provider: String,
     id: String,
-    /// Whether it is the id of a model that is no longer served.
+    /// Whether it is understood and not offered: a word for another alias, or the id of a model that is no longer served.
     #[serde(default)]
-    retired: bool,
+    unlisted: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -176,12 +176,12 @@ pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
 }
 
 pub fn aliases() -> impl Iterator<Item = &'static str> {
-    CATALOG.alias.iter().filter(|alias| !alias.retired).map(|alias| alias.name.as_str())
+    CATALOG.alias.iter().filter(|alias| !alias.unlisted).map(|alias| alias.name.as_str())
 }
 
 /// Returns the models that short names mean at a service.
 pub(super) fn aliases_of(row: &ProviderRow) -> impl Iterator<Item = &'static str> {
-    CATALOG.alias.iter().filter(|alias| alias.provider == row.name).map(|alias| alias.id.as_str())
+    CATALOG.alias.iter().filter(|alias| alias.provider == row.name && !alias.unlisted).map(|alias| alias.id.as_str())
 }
 
 /// Returns the provider that makes the model with this id, where the catalog knows it.

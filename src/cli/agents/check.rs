@@ -34,7 +34,9 @@ pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Res
         None => read(bootstrap).to_vec(),
     };
     let mut files: Vec<Listed> = all.into_iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
-    files.iter_mut().for_each(|listed| check_model(listed, bootstrap));
+    for listed in &mut files {
+        check_model(listed, bootstrap);
+    }
     let mut page = Page::new(bootstrap);
     for listed in &files {
         errors(&mut page, listed);

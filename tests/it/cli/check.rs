@@ -101,10 +101,10 @@ fn json_counts_and_tells_the_same() {
     let ran = bench.run("shop", &["agents", "check", "collection", "--json"]);
     assert_eq!(ran.status, 1);
     let json = ran.json();
-    assert_eq!((&json["files"], &json["usable"]), (&9.into(), &1.into()));
-    assert_eq!((&json["with_warnings"], &json["unusable"]), (&4.into(), &4.into()));
+    assert_eq!((&json["files"], &json["usable"]), (&11.into(), &1.into()));
+    assert_eq!((&json["with_warnings"], &json["unusable"]), (&6.into(), &4.into()));
     let agents = json["agents"].as_array().unwrap();
-    assert_eq!(agents.len(), 9);
+    assert_eq!(agents.len(), 11);
     for agent in agents {
         let broken = BROKEN.iter().any(|(name, ..)| agent["path"].as_str().unwrap().ends_with(name));
         assert_eq!(agent["standing"] == "broken", broken, "{agent:#}");
