@@ -5,18 +5,19 @@
 //! Invariants: whatever comes in whatever order, folding does not panic; once a subagent has ended, no event changes it
 //! but the beginning of a later run.
 
+mod calls;
 mod runs;
 
 use std::time::{Duration, Instant};
 
 use self::runs::PreviousRuns;
-use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState, clean_view};
+use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 use super::report::TagReader;
 use super::state::Phase;
 use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent};
-use crate::message::{AgentId, AssistantMessage, Block, ToolResult, reveal_line, sanitize, sanitize_line};
+use crate::message::{AgentId, AssistantMessage, Block, sanitize, sanitize_line};
 use crate::provider::retry::MAX_ATTEMPTS;
-use crate::tool::{Todo, ToolView};
+use crate::tool::Todo;
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
 const CHILD_CAP: usize = 256 * 1024;
@@ -437,69 +438,11 @@ impl AgentView {
         }
     }
 
-    fn tool_started(&mut self, call_id: &str, name: &str, title: &str, now: Instant) {
-        self.tools = self.tools.saturating_add(1);
-        let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
-            call_id: call_id.to_owned(),
-            name: sanitize_line(name).into_owned(),
-            title: reveal_line(title).into_owned(),
-            state: ToolState::Running { since: now },
-            summary: String::new(),
-            tail: String::new(),
-            lines_before: 0,
-            view: None,
-        })));
-        self.running.push((call_id.to_owned(), cell));
-        self.enter(Phase::Tool, now);
-    }
-
-    fn tool_progress(&mut self, call_id: &str, tail: &str) {
-        let from = tail.ceil_char_boundary(tail.len().saturating_sub(TAIL_CAP));
-        self.change_tool(call_id, |tool| tool.tail = sanitize(&tail[from..]).into_owned());
-    }
-
-    fn tool_ended(&mut self, result: &ToolResult, summary: &str, view: Option<&ToolView>, now: Instant) {
-        let view = view.cloned().map(clean_view);
-        if let Some(ToolView::Todos { items }) = &view {
-            self.todos.clone_from(items);
-        }
-        let before = match &view {
-            Some(ToolView::Output { text }) => lines_before(&result.joined_text(), text),
-            _ => 0,
-        };
-        self.change_tool(&result.call_id, |tool| {
-            tool.lines_before = before;
-            tool.state = match tool.state {
-                _ if result.is_error => ToolState::Failed,
-                ToolState::Running { since } => ToolState::Done { took: now.saturating_duration_since(since) },
-                _ => ToolState::Done { took: Duration::ZERO },
-            };
-            tool.summary = sanitize_line(summary).into_owned();
-            tool.tail = String::new();
-            tool.view = view;
-        });
-        self.running.retain(|(id, _)| *id != result.call_id);
-        if self.running.is_empty() {
-            self.enter(Phase::Thinking, now);
-        }
-    }
-
     pub fn last_text(&self) -> Option<&str> {
         self.cells.iter().rev().find_map(|(_, cell)| match &cell.kind {
             CellKind::Text { text } | CellKind::Report { text } => Some(text.as_str()),
             _ => None,
         })
-    }
-
-    fn change_tool(&mut self, call_id: &str, change: impl FnOnce(&mut ToolCell)) {
-        let Some(cell) = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell) else { return };
-        if self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_))) {
-            self.cells.change(cell, |kind| {
-                if let CellKind::Tool(tool) = kind {
-                    change(tool);
-                }
-            });
-        }
     }
 }
 
