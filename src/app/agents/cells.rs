@@ -159,8 +159,9 @@ impl CellKind {
                 | Self::CutOff { text, .. }
                 | Self::Error { text } => text.len(),
                 Self::Retry { reason, .. } => reason.len(),
-                Self::Reports { of } => size_of_val(of.as_slice()),
-                Self::Subagent { siblings: Siblings::After(of), .. } => size_of_val(of.as_slice()),
+                Self::Reports { of } | Self::Subagent { siblings: Siblings::After(of), .. } => {
+                    size_of_val(of.as_slice())
+                }
                 Self::Subagent { .. } | Self::Resumed { .. } | Self::Void => 0,
                 Self::Tool(tool) => {
                     tool.title.len() + tool.summary.len() + tool.tail.len() + tool.view.as_ref().map_or(0, view_bytes)

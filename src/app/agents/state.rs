@@ -370,7 +370,6 @@ impl AgentState {
                     None => Some(joined(&[name, &time])).filter(|word| word.width() <= columns).unwrap_or(name.clone()),
                 }
             }
-            Self::Writing { .. } => self.row().short.to_owned(),
             Self::RateLimited { .. } => {
                 let wait = joined(&["limited", &self.limit().unwrap_or_default()]);
                 if wait.width() <= columns { wait } else { self.row().short.to_owned() }
