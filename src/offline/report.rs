@@ -182,7 +182,8 @@ impl CitedPlace {
             text: text.to_owned(),
         };
         if !place.is_told() {
-            place.text = text.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap_or(text).to_owned();
+            let quoted = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+            quoted.unwrap_or(text).clone_into(&mut place.text);
         }
         Some(place)
     }

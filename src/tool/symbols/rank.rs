@@ -392,7 +392,7 @@ impl Standing {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let ends = ["_test", "_tests", "_spec", ".test", ".spec", "Test", "Tests", "Spec", "-test"];
         standing.is_test |= stem.starts_with("test_") || stem == "tests" || ends.iter().any(|end| stem.ends_with(end));
-        if stem.ends_with(".d") {
+        if stem.strip_suffix(".d").is_some() {
             standing.weight = standing.weight.min(EXAMPLE);
         }
         if file.is_generated {
