@@ -236,6 +236,16 @@ impl<'a> Evidence<'a> {
         lines.map(str::trim).filter(|line| looks_like_path(line)).map(|line| self.relative(line)).collect()
     }
 
+    /// Returns what the project's folder is called, without a version.
+    pub(super) fn project(&self) -> Option<&str> {
+        let name = self.root.as_deref()?.rsplit('/').next()?;
+        let end = name
+            .match_indices('-')
+            .map(|(at, _)| at)
+            .find(|at| name[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+        Some(&name[..end.unwrap_or(name.len())])
+    }
+
     /// Returns a path as seen from the working directory.
     pub(super) fn relative(&self, path: &str) -> String {
         let path = path.strip_prefix("./").unwrap_or(path);

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::evidence::{Evidence, Exchange, PlannedCall};
-use super::text::source::{self, Definition};
-use super::text::{clip, paths};
+use super::text::source;
+use super::text::{clip, paths, sentence};
 use crate::message::{REPORT_TAGS, tagged};
 
 /// Bytes of findings in one report; the program cuts reports a little later.
@@ -161,42 +161,81 @@ pub(super) struct CitedPlace {
 impl CitedPlace {
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
-        let is_quote = self.label != "file";
-        let text = if is_quote { quotable(&self.text) } else { safe(&self.text) };
-        // What a file says of itself is a text put together from its lines, not one line as it stands.
-        let quote = if is_quote { "`" } else { "" };
-        format!("- `{}:{}` {}: {quote}{text}{quote}", self.path, self.line, self.label)
+        let head = format!("- `{}:{}` {}", self.path, self.line, self.label);
+        match (self.text.is_empty(), self.is_told()) {
+            (true, _) => head,
+            // What is said of a definition or a file is a text put together from its lines, not one line as it stands.
+            (false, true) => format!("{head}: {}", safe(&clip(&self.text, 200))),
+            (false, false) => format!("{head}: `{}`", quotable(&self.text)),
+        }
     }
 
     /// Reads a place back from a line of a report.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (cite, rest) = line.trim().strip_prefix("- `")?.split_once('`')?;
         let (path, number) = cite.rsplit_once(':')?;
-        let (label, text) = rest.split_once(": ")?;
-        Some(Self {
+        let (label, text) = rest.split_once(": ").unwrap_or((rest, ""));
+        let mut place = Self {
             path: path.to_owned(),
             line: number.parse().ok()?,
             label: label.trim().to_owned(),
-            text: text.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap_or(text).to_owned(),
-        })
+            text: text.to_owned(),
+        };
+        if !place.is_told() {
+            let quoted = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+            quoted.unwrap_or(text).clone_into(&mut place.text);
+        }
+        Some(place)
     }
 
-    /// Returns the definition that the line begins.
-    pub(super) fn definition(&self) -> Option<Definition> {
-        source::definition(&self.text)
+    /// Returns `true` if the text tells of the place in words and does not quote its line.
+    fn is_told(&self) -> bool {
+        self.label == "file" || self.is_definition()
     }
 
-    /// Returns the lines around the place as a fenced excerpt: its doc comment, its line, the beginning of its body.
+    /// Returns `true` if a definition begins here.
+    fn is_definition(&self) -> bool {
+        self.label.ends_with('`') && !self.label.starts_with("use")
+    }
+
+    /// Says in one sentence what stands here, as far as its lines show.
+    pub(super) fn statement(&self, lines: &BTreeMap<usize, String>) -> String {
+        let cite = format!("`{}:{}`", self.path, self.line);
+        if self.label == "file" {
+            let told = source::purpose(&self.path, lines).map(|(line, text)| (line, sentence(&text, 240)));
+            return match told {
+                Some((line, told)) => format!("{told} (`{}:{line}`).", self.path),
+                None => format!("The file begins at {cite}."),
+            };
+        }
+        if !self.is_definition() {
+            return match self.label.as_str() {
+                "setting" => format!("{cite} has `{}`.", quotable(&self.text)),
+                _ => format!("The closest place is {cite}: `{}`.", quotable(&self.text)),
+            };
+        }
+        let label = &self.label;
+        let doc = sentence(&self.text, 240);
+        let told = if doc.is_empty() { ".".to_owned() } else { format!(": {doc}.") };
+        let value = lines.get(&self.line).and_then(|line| line.split_once(" = ")).map(|(_, value)| value.trim());
+        let value = value.map(|value| value.trim_end_matches([';', ',']));
+        let is_plain = |value: &&str| value.len() < 80 && !value.ends_with(['(', '{', '[', '\\']);
+        let is_value = ["constant ", "variable ", "property ", "field "].iter().any(|kind| label.starts_with(kind));
+        match value.filter(is_plain).filter(|_| is_value) {
+            Some(value) => {
+                let name = label.split('`').nth(1).unwrap_or_default();
+                format!("`{name}` is `{}` ({cite}){told}", quotable(value))
+            }
+            None if doc.is_empty() => format!("The {label} is defined at {cite}."),
+            None => format!("The {label} at {cite}{told}"),
+        }
+    }
+
+    /// Returns the lines around the place as a fenced excerpt: its line, the beginning of its body.
     pub(super) fn excerpt(&self, lines: &BTreeMap<usize, String>, most: usize) -> Option<String> {
         let own = lines.get(&self.line)?;
-        let is_definition = source::definition(own).is_some();
-        let doc_start = source::doc_of(lines, self.line).map_or(self.line, |(first, _)| first.min(self.line));
-        let has_short_doc = self.line - doc_start <= 7;
-        let start = match (is_definition, has_short_doc) {
-            (true, true) => doc_start,
-            (true, false) => self.line,
-            (false, _) => self.line.saturating_sub(2).max(1),
-        };
+        let is_definition = self.is_definition();
+        let start = if is_definition { self.line } else { self.line.saturating_sub(2).max(1) };
         let indent = own.len() - own.trim_start().len();
         let mut shown: Vec<(usize, &str)> = Vec::new();
         for (number, line) in lines.range(start..) {

@@ -7,15 +7,12 @@ use std::fmt::Write as _;
 
 use crate::offline::evidence::Evidence;
 use crate::offline::report::{CitedPlace, Received, Report};
-use crate::offline::search::content;
-use crate::offline::search::rank::{self, Wants};
+use crate::offline::search::definitions::UNCERTAIN;
 use crate::offline::text::terms::Terms;
 use crate::provider::table::{ProviderTable, any_of};
 
 /// Places listed below the excerpt.
-const MORE: usize = 5;
-/// Commits or change log entries listed.
-const HISTORY: usize = 2;
+const MORE: usize = 3;
 /// Findings of one section among several.
 const SECTION: usize = 9;
 
@@ -64,67 +61,50 @@ pub(crate) fn own_words(report: &Report) -> String {
 }
 
 /// Writes the answer to a question: one sentence, the best place, some more.
-pub(crate) fn answer(
-    asked: &str,
-    terms: &Terms,
-    places: &[CitedPlace],
-    received: &[(String, Received)],
-    evidence: &Evidence,
-) -> String {
-    let Some(best) = places.first() else {
-        let mut out = format!("Nothing found for {}.", terms.names());
-        push_history(&mut out, terms, received);
-        out.push_str(" Try the exact name used in the code.");
-        return out;
+///
+/// The first report leads; of the others no more is told than a place and a commit.
+pub(crate) fn answer(terms: &Terms, received: &[(String, Received)], evidence: &Evidence) -> String {
+    let lead = places(received).unwrap_or_default();
+    let Some(best) = lead.first() else {
+        return format!("Nothing found for {}. Try the exact name used in the code.", terms.names());
     };
     let lines = evidence.lines_of(&best.path);
+    let is_certain = !received.iter().any(|(_, got)| {
+        let first = got.report.findings.first().and_then(|line| CitedPlace::parse(line));
+        first.as_ref() == Some(best) && got.report.summary.starts_with(UNCERTAIN)
+    });
     let mut out = String::new();
-    if content::coverage(terms, best, &lines) * 3 < rank::telling(terms) * 2 {
-        let _ = write!(out, "No place matches all of {}; this is the nearest. ", terms.names());
+    if !is_certain {
+        let _ = write!(out, "{UNCERTAIN} for {}; this is the nearest. ", terms.names());
     }
-    out.push_str(&content::statement(best, &lines, Wants::of(asked)));
-    let mut shown = 0;
-    for (at, place) in places.iter().enumerate().take(2) {
-        // What a file says of itself is followed by the first thing in it that is a place of its own.
-        let is_next = at == 1 && best.label == "file" && !["text", "file"].contains(&place.label.as_str());
-        let excerpt = place.excerpt(&evidence.lines_of(&place.path), if at == 0 { 22 } else { 14 });
-        match excerpt.filter(|_| at == 0 || is_next) {
-            Some(excerpt) => {
-                let _ = write!(out, "\n\n`{}:{}` ({})\n{excerpt}", place.path, place.line, place.label);
-                shown = at + 1;
-            }
-            None => break,
-        }
+    out.push_str(&best.statement(&lines));
+    if let Some(excerpt) = best.excerpt(&lines, 22) {
+        let _ = write!(out, "\n\n`{}:{}` ({})\n{excerpt}", best.path, best.line, best.label.replace('`', ""));
     }
-    let rest: Vec<String> = places.iter().skip(shown.max(1)).take(MORE).map(CitedPlace::bullet).collect();
+    let rest: Vec<String> = lead.iter().skip(1).take(MORE).map(CitedPlace::bullet).collect();
     if !rest.is_empty() {
         let _ = write!(out, "\n\nMore places:\n{}", rest.join("\n"));
     }
-    push_history(&mut out, terms, received);
+    if is_certain {
+        for (title, got) in received.iter().filter(|(_, got)| !got.report.summary.starts_with(UNCERTAIN)) {
+            let first = got.report.findings.first().filter(|line| {
+                let place = CitedPlace::parse(line);
+                place.is_none_or(|place| !lead.contains(&place))
+            });
+            if let Some(line) = first {
+                let _ = write!(out, "\n\n{title}:\n{line}");
+            }
+        }
+    }
     out
 }
 
-/// Adds the commits, or the entries of a change log, that concern the terms and not just one of them by chance.
-fn push_history(out: &mut String, terms: &Terms, received: &[(String, Received)]) {
-    let all = || received.iter().flat_map(|(_, got)| &got.report.findings);
-    let concerns = |text: &str| rank::matched(terms, text).len() >= rank::telling(terms).clamp(1, 2);
-    let commits: Vec<&str> = all()
-        .filter(|line| line.starts_with("- commit `") && concerns(line))
-        .take(HISTORY)
-        .map(String::as_str)
-        .collect();
-    if !commits.is_empty() {
-        let _ = write!(out, "\n\nCommits that mention it:\n{}", commits.join("\n"));
-        return;
-    }
-    let entries = all().filter_map(|line| CitedPlace::parse(line)).filter(|place| place.label == "change");
-    let tells_most =
-        |text: &str| rank::telling(terms) > 1 && rank::matched(terms, text).len() >= (rank::telling(terms) - 1).max(2);
-    let entries: Vec<String> =
-        entries.filter(|place| tells_most(&place.text)).take(HISTORY).map(|place| place.bullet()).collect();
-    if !entries.is_empty() {
-        let _ = write!(out, "\n\nIn the change log:\n{}", entries.join("\n"));
-    }
+/// Returns the places of the first report that has any.
+pub(crate) fn places(received: &[(String, Received)]) -> Option<Vec<CitedPlace>> {
+    let of = |got: &Received| -> Vec<CitedPlace> {
+        got.report.findings.iter().filter_map(|line| CitedPlace::parse(line)).collect()
+    };
+    received.iter().map(|(_, got)| of(got)).find(|places| !places.is_empty())
 }
 
 /// Returns how to connect a language model.

@@ -7,20 +7,20 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::AnswerPlan;
-use super::answer::{answer, decline, help, own_words, sections, unclear};
+use super::answer::{self, answer, decline, help, own_words, sections, unclear};
 use super::direct;
-use super::subagent::{ALL_FILES, Inquiry};
+use super::subagent::{ALL_FILES, DEFINITIONS, HISTORY, Inquiry, PLACE_HISTORY, TESTS};
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Received};
+use crate::offline::report::{AnswerPart, Received};
 use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
-use crate::offline::search::history::GitHistory;
-use crate::offline::search::rank::{self, Wants};
+use crate::offline::search::history::{GitHistory, PlaceHistory};
+use crate::offline::search::tests::Tests;
 use crate::offline::search::uses::Uses;
-use crate::offline::search::{above, window};
+use crate::offline::search::window;
 use crate::offline::text::terms::Terms;
 
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
-    let text = evidence.task();
+    let text = &without_name(evidence.task(), evidence.project());
     if let Some((what, agents)) = mentions(text) {
         let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
         return Delegation::boxed(tasks, Form::Sections, request::read(&what), &what);
@@ -63,7 +63,7 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan>
         return Box::new(FixedAnswer(unclear()));
     }
     let intent = Intent::Question(question.to_owned());
-    if let Some(Uses { name }) = Uses::wanted(question) {
+    if let Some(Uses { name, .. }) = Uses::wanted(question) {
         let task = Task::new(
             "search-specialist",
             "Search for uses",
@@ -72,12 +72,21 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan>
         );
         return Delegation::boxed(vec![task], Form::Sections, intent, text);
     }
+    if PlaceHistory::wanted(question) {
+        let task = Task::new(
+            "explore",
+            "Search the history",
+            &format!("{PLACE_HISTORY} “{}”", quoted(question)),
+            "the file or folder that is meant, and the latest commits that touched it.",
+        );
+        return Delegation::boxed(vec![task], Form::Sections, intent, text);
+    }
     let mut tasks = searches(question);
     if GitHistory::wanted(question) {
         return Delegation::boxed(tasks.split_off(2), Form::Sections, intent, text);
     }
     tasks.truncate(most.max(1));
-    Delegation::boxed(tasks, Form::Question { question: question.to_owned(), terms }, intent, text)
+    Delegation::boxed(tasks, Form::Question { terms }, intent, text)
 }
 
 /// Hands one matter to just so many subagents.
@@ -173,49 +182,53 @@ fn topics() -> Vec<Task> {
     [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].into_iter().map(topic_task).collect()
 }
 
+/// Puts a question where the quotes around it stay the outermost.
+fn quoted(question: &str) -> String {
+    question.replace(['“', '”'], "\"").trim().to_owned()
+}
+
+/// Returns the searches for a question; the first is the one that leads.
 fn searches(question: &str) -> Vec<Task> {
-    let quoted = question.replace(['“', '”'], "\"");
-    let quoted = quoted.trim();
-    vec![
-        Task::new(
-            "search-specialist",
-            "Search by content",
-            &format!("Search by content for what answers “{quoted}”: definitions first, then uses"),
-            "the best places as path:line with the line's text, source before tests before documentation.",
-        ),
-        Task::new(
-            "search-specialist",
-            "Search by name",
-            &format!("Search by name for files that answer “{quoted}”"),
-            "the files whose names fit, with what each says it is for.",
-        ),
-        Task::new(
-            "explore",
-            "Search the history",
-            &format!("Search the history for commits that concern “{quoted}”"),
-            "the commits whose messages fit; without git, what the change log says.",
-        ),
-    ]
+    let quoted = quoted(question);
+    let definitions = Task::new(
+        "search-specialist",
+        "Search for definitions",
+        &format!("{DEFINITIONS} “{quoted}”"),
+        "the best places as path:line with what each is for, source before tests.",
+    );
+    let tests = Task::new(
+        "search-specialist",
+        "Search the tests",
+        &format!("{TESTS} “{quoted}”"),
+        "the tests as path:line, those in files named after it first.",
+    );
+    let history = Task::new(
+        "explore",
+        "Search the history",
+        &format!("{HISTORY} “{quoted}”"),
+        "the commits whose messages fit; without git, what the change log says.",
+    );
+    if Tests::wanted(question) { vec![tests, definitions, history] } else { vec![definitions, tests, history] }
 }
 
 /// How the answer is put together.
 enum Form {
     Sections,
-    /// One answer from the best places of all reports.
+    /// One answer from the best places of the first report that has any.
     Question {
-        question: String,
         terms: Terms,
     },
 }
 
-/// Files listed because of their names.
-const MOST_FILES: usize = 2;
-
-/// Returns `true` if a request is about how something is done rather than about one name.
-fn asks_for_a_mechanism(request: &str) -> bool {
-    let lower = request.to_lowercase();
-    lower.starts_with("how ")
-        || ["handled", "handle", "implemented", "done", "happen", "managed"].iter().any(|word| lower.contains(word))
+/// Returns a request without the project's own name: everything here is of it.
+fn without_name(text: &str, project: Option<&str>) -> String {
+    let Some(project) = project.filter(|name| name.len() > 1) else { return text.to_owned() };
+    let is_own = |word: &str| word.trim_matches([',', '?', '.', '!']).eq_ignore_ascii_case(project);
+    let pieces = text.split_inclusive(' ').map(|piece| {
+        let word = piece.trim_end();
+        if is_own(word) { piece.replace(word.trim_matches([',', '?', '.', '!']), "project") } else { piece.to_owned() }
+    });
+    pieces.collect()
 }
 
 /// Tasks handed out, and the inquiry that stands in where none could be.
@@ -240,50 +253,6 @@ impl Delegation {
     fn is_answered(&self, evidence: &Evidence) -> bool {
         self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
     }
-
-    /// Returns the places of all reports, those of searches by content first, each once.
-    fn places(&self, evidence: &Evidence) -> Vec<CitedPlace> {
-        let mut places: Vec<CitedPlace> = Vec::new();
-        for (_, got) in self.received(evidence) {
-            for place in got.report.findings.iter().filter_map(|line| CitedPlace::parse(line)) {
-                let is_file = |place: &CitedPlace| place.label == "file";
-                let is_spare = is_file(&place) && places.iter().filter(|known| is_file(known)).count() >= MOST_FILES;
-                if place.label != "change"
-                    && !is_spare
-                    && !places.iter().any(|known| known.path == place.path && known.line.abs_diff(place.line) < 3)
-                {
-                    places.push(place);
-                }
-            }
-        }
-        // How something works is best told by the file that is named after it.
-        if let Form::Question { question, terms } = &self.form
-            && asks_for_a_mechanism(question)
-            && let Some(at) =
-                places.iter().position(|place| place.label == "file" && rank::is_about(terms, &place.path))
-        {
-            places[..=at].rotate_right(1);
-        }
-        // So is a matter of several words of which the best place has only some.
-        if let Form::Question { terms, .. } = &self.form
-            && let Some(best) = places.first()
-        {
-            let told = |place: &CitedPlace| rank::told(terms, &format!("{} {}", place.path, place.text));
-            let so_far = told(best);
-            let is_better = |place: &CitedPlace| place.label == "file" && told(place) > so_far.max(1);
-            if let Some(at) = places.iter().position(is_better) {
-                places[..=at].rotate_right(1);
-            }
-        }
-        // The tests of a matter stand in the file of tests that is named after it.
-        if let Form::Question { question, terms } = &self.form
-            && Wants::of(question) == Wants::Test
-            && let Some(at) = places.iter().position(|place| rank::is_test_of(terms, place))
-        {
-            places[..=at].rotate_right(1);
-        }
-        places
-    }
 }
 
 impl AnswerPlan for Delegation {
@@ -291,13 +260,13 @@ impl AnswerPlan for Delegation {
         let is_question = matches!(self.form, Form::Question { .. });
         match n {
             0 => Some(self.tasks.iter().map(Task::call).collect()),
-            1 if is_question => Some(self.places(evidence).iter().take(3).map(window).collect()),
-            2 if is_question => {
-                Some(self.places(evidence).iter().take(1).filter_map(|best| above(best, evidence)).collect())
+            1 if is_question => {
+                let places = answer::places(&self.received(evidence)).unwrap_or_default();
+                Some(places.iter().take(1).map(window).collect())
             }
-            1 | 2 => Some(Vec::new()),
+            1 => Some(Vec::new()),
             _ if self.is_answered(evidence) => None,
-            _ => self.fallback.stage(n - 3, evidence),
+            _ => self.fallback.stage(n - 2, evidence),
         }
     }
 
@@ -306,8 +275,8 @@ impl AnswerPlan for Delegation {
         match (n, titles.len()) {
             (0, 1) => format!("Starting a subagent: {}.", titles[0]),
             (0, count) => format!("Starting {count} subagents: {}.", titles.join("; ")),
-            (1, _) => "Opening the best places to check them.".to_owned(),
-            (3, _) => "Looking at it myself.".to_owned(),
+            (1, _) => "Opening the best place to check it.".to_owned(),
+            (2, _) => "Looking at it myself.".to_owned(),
             _ => String::new(),
         }
     }
@@ -317,9 +286,7 @@ impl AnswerPlan for Delegation {
         let mut text = if self.is_answered(evidence) {
             match &self.form {
                 Form::Sections => sections(&received),
-                Form::Question { question, terms } => {
-                    answer(question, terms, &self.places(evidence), &received, evidence)
-                }
+                Form::Question { terms } => answer(terms, &received, evidence),
             }
         } else {
             own_words(&self.fallback.report(evidence))

@@ -11,14 +11,21 @@ use crate::offline::project;
 use crate::offline::project::files::Files;
 use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::{self, Intent};
-use crate::offline::search::content::{Content, Names};
-use crate::offline::search::history::GitHistory;
+use crate::offline::search::definitions::Definitions;
+use crate::offline::search::history::{GitHistory, PlaceHistory};
+use crate::offline::search::tests::Tests;
 use crate::offline::search::uses::Uses;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, sentence};
 
 /// How a task to read many files begins; the glob and a backquote follow.
 pub(crate) const ALL_FILES: &str = "Read all files that match `";
+
+/// How the tasks of the searches begin; the question follows in quotes.
+pub(crate) const DEFINITIONS: &str = "Search for definitions that answer";
+pub(crate) const TESTS: &str = "Search the tests for what answers";
+pub(crate) const HISTORY: &str = "Search the history for commits that concern";
+pub(crate) const PLACE_HISTORY: &str = "Search the history of the place in";
 
 struct Reporting {
     inquiry: Inquiry,
@@ -67,19 +74,15 @@ impl Inquiry {
     }
 
     fn for_task(what: &str) -> Self {
-        let lower = what.to_lowercase();
         let inner = what.find('“').zip(what.rfind('”')).and_then(|(start, end)| what.get(start + '“'.len_utf8()..end));
         if let Some((glob, _)) = what.strip_prefix(ALL_FILES).and_then(|rest| rest.split_once('`')) {
             return Self::of(vec![Box::new(Files::new(glob))]);
         }
         match inner {
-            Some(question) if lower.starts_with("search by name") => {
-                Self::of(vec![Box::new(Names { terms: Terms::of(question) })])
-            }
-            Some(question) if lower.starts_with("search by content") => {
-                Self::of(vec![Box::new(Content::new(question))])
-            }
-            Some(question) if lower.starts_with("search the history") => {
+            Some(question) if what.starts_with(DEFINITIONS) => Self::of(vec![Box::new(Definitions::new(question))]),
+            Some(question) if what.starts_with(TESTS) => Self::of(vec![Box::new(Tests::new(question))]),
+            Some(question) if what.starts_with(PLACE_HISTORY) => Self::of(vec![Box::new(PlaceHistory::new(question))]),
+            Some(question) if what.starts_with(HISTORY) => {
                 Self::of(vec![Box::new(GitHistory { terms: Some(Terms::of(question)) })])
             }
             _ => match request::read(what) {
@@ -111,16 +114,22 @@ impl Inquiry {
         }
     }
 
-    /// Returns the search by content alone.
+    /// Returns the search for definitions alone.
     pub(crate) fn of_places(subject: &str) -> Self {
-        Self::of(vec![Box::new(Content::new(subject))])
+        Self::of(vec![Box::new(Definitions::new(subject))])
     }
 
     fn question(question: &str) -> Self {
         if let Some(uses) = Uses::wanted(question) {
             return Self::of(vec![Box::new(uses)]);
         }
-        Self::of(vec![Box::new(Content::new(question)), Box::new(Names { terms: Terms::of(question) })])
+        if PlaceHistory::wanted(question) {
+            return Self::of(vec![Box::new(PlaceHistory::new(question))]);
+        }
+        if Tests::wanted(question) {
+            return Self::of(vec![Box::new(Tests::new(question))]);
+        }
+        Self::of(vec![Box::new(Definitions::new(question))])
     }
 
     pub(crate) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {

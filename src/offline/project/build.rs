@@ -3,6 +3,8 @@
 //! Owns finding manifests and entry points. Leaves the formats of manifests to `manifest`. Invariant: names only what was
 //! read.
 
+use std::collections::BTreeMap;
+
 use super::manifest::{self, Fact, Kind, TOOLS};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable, safe};
@@ -29,7 +31,7 @@ pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
     let mut all = evidence.paths(&manifests());
     all.retain(|path| !matches!(paths::area(path), Area::Foreign | Area::Test | Area::Example));
     all.retain(|path| !path.starts_with("docs/") && !path.starts_with("doc/"));
-    let rank = |path: &str| TOOLS.iter().position(|row| path.rsplit('/').next() == Some(row.0));
+    let rank = |path: &str| manifest::tool(path).and_then(|own| TOOLS.iter().position(|row| row == own));
     all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
     all.truncate(MOST);
     all
@@ -68,7 +70,7 @@ impl AnswerPart for Build {
         }
         let summary = match paths.first() {
             Some(path) => {
-                let row = TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0));
+                let row = manifest::tool(path);
                 let (tool, command) = row.map_or(("a build tool", ""), |row| (row.1, row.2));
                 let needs = paths.iter().find_map(|path| {
                     let facts = manifest::facts(path, &evidence.lines_of(path));
@@ -80,7 +82,7 @@ impl AnswerPart for Build {
                 });
                 format!("Built with {tool} (`{path}:1`): `{command}`.{}", needs.unwrap_or_default())
             }
-            None => "No manifest of a known build tool was found.".to_owned(),
+            None => "No manifest of a build tool that I know was found.".to_owned(),
         };
         let summary = match entries.first() {
             Some(entry) => format!("{summary} A run begins at `{}:{}`.", entry.path, entry.line),
@@ -142,6 +144,36 @@ pub(crate) struct Package {
 
 const LICENSES: &str = "{LICENSE,LICENCE,COPYING}*";
 
+/// What the text of a licence says near its beginning, and what it is called.
+const TEXTS: [(&str, &str); 11] = [
+    ("MIT License", "MIT"),
+    ("Permission is hereby granted, free of charge", "MIT"),
+    ("Apache License", "Apache-2.0"),
+    ("GNU AFFERO GENERAL PUBLIC LICENSE", "AGPL"),
+    ("GNU LESSER GENERAL PUBLIC LICENSE", "LGPL"),
+    ("GNU GENERAL PUBLIC LICENSE", "GPL"),
+    ("Mozilla Public License", "MPL"),
+    ("ISC License", "ISC"),
+    ("Redistribution and use in source and binary forms", "BSD"),
+    ("CC0 1.0", "CC0-1.0"),
+    ("This is free and unencumbered software", "Unlicense"),
+];
+
+fn license(lines: &BTreeMap<usize, String>) -> Option<(usize, &'static str)> {
+    lines.iter().find_map(|(number, line)| {
+        let lower = line.to_lowercase();
+        let (_, name) = TEXTS.iter().find(|(text, _)| lower.contains(&text.to_lowercase()))?;
+        Some((*number, *name))
+    })
+}
+
+impl Package {
+    /// Returns the files with the text of the licence.
+    fn texts(evidence: &Evidence) -> Vec<String> {
+        evidence.paths(&PlannedCall::glob(LICENSES))
+    }
+}
+
 fn assignments() -> PlannedCall {
     PlannedCall::grep(
         "^\\s*(export const |const |pub const )?(__version__|version)\\b[^=:]*[:=] *['\"]?v?[0-9]+\\.",
@@ -157,7 +189,10 @@ impl AnswerPart for Package {
                 let other = if self.asked == Kind::License { PlannedCall::glob(LICENSES) } else { assignments() };
                 Some(manifests.chain([other]).collect())
             }
-            1 => Some(found(evidence).iter().map(|path| PlannedCall::read(path)).collect()),
+            1 => {
+                let texts = Self::texts(evidence).into_iter().take(1).map(|path| PlannedCall::read_part(&path, 1, 25));
+                Some(found(evidence).iter().map(|path| PlannedCall::read(path)).chain(texts).collect())
+            }
             _ => None,
         }
     }
@@ -175,12 +210,17 @@ impl AnswerPart for Package {
         let name = first(Kind::Name).map(|(name, _)| format!(" of `{name}`")).unwrap_or_default();
         let stated = first(self.asked);
         if self.asked == Kind::License {
-            let texts: Vec<String> =
-                evidence.paths(&PlannedCall::glob(LICENSES)).iter().map(|path| format!("`{path}`")).collect();
-            let summary = match (stated, texts.is_empty()) {
+            let text = Self::texts(evidence).into_iter().next();
+            let told = text.as_ref().and_then(|path| {
+                let (line, name) = license(&evidence.lines_of(path))?;
+                Some((name.to_owned(), format!("`{path}:{line}`")))
+            });
+            let summary = match (stated.or(told), text) {
                 (Some((value, cite)), _) => format!("The license{name} is `{value}` ({cite})."),
-                (None, false) => format!("No manifest states a license; its text is in {}.", texts.join(", ")),
-                (None, true) => "No manifest and no file states a license.".to_owned(),
+                (None, Some(text)) => {
+                    format!("Nothing certain: no manifest states a license, and I do not know the text in `{text}`.")
+                }
+                (None, None) => "Nothing certain: no manifest and no file states a license.".to_owned(),
             };
             return Report { summary, ..Report::default() };
         }

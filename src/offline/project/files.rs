@@ -1,14 +1,15 @@
 //! Reading every file of one kind and saying what each one does.
 //!
-//! Owns batching and the one-line summaries. Leaves recognising doc comments to `source`. Invariant: a file that was not
+//! Owns batching and the one-line summaries. Leaves doc comments to `source`, definitions to the tool. Invariant: a file that was not
 //! read is counted as left out, never described.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report, safe};
-use crate::offline::search::content::Content;
+use crate::offline::report::{AnswerPart, Report, safe};
+use crate::offline::search::definitions::Definitions;
+use crate::offline::search::symbols::{self, SymbolEntry};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::sentence;
 use crate::offline::text::source;
@@ -22,14 +23,14 @@ pub(crate) struct Files {
     /// Such as `**/*.py`.
     glob: String,
     /// What is searched for where no file matches: `res.json` may also be a method.
-    otherwise: Option<Content>,
+    otherwise: Option<Definitions>,
 }
 
 impl Files {
     pub(crate) fn new(glob: &str) -> Self {
         let name =
             glob.strip_prefix("**/").filter(|name| name.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c)));
-        Self { glob: glob.to_owned(), otherwise: name.map(Content::named) }
+        Self { glob: glob.to_owned(), otherwise: name.map(Definitions::named) }
     }
 
     fn listing(&self, evidence: &Evidence) -> Vec<String> {
@@ -58,8 +59,8 @@ impl AnswerPart for Files {
         if let (true, Some(otherwise)) = (files.is_empty(), &self.otherwise) {
             return otherwise.stage(n - 1, evidence);
         }
-        let batch: Vec<PlannedCall> =
-            files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH).map(|path| PlannedCall::read(path)).collect();
+        let batch = files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH);
+        let batch: Vec<PlannedCall> = batch.flat_map(|path| looks(path)).collect();
         (!batch.is_empty()).then_some(batch)
     }
 
@@ -74,7 +75,7 @@ impl AnswerPart for Files {
             return Report { summary: format!("No file matches `{}`.", self.glob), ..Report::default() };
         }
         if let ([path], [(_, lines)]) = (files.as_slice(), read.as_slice()) {
-            return single(path, lines);
+            return single(path, lines, evidence);
         }
         let empty = files.iter().take(MOST).filter(|path| evidence.output(&PlannedCall::read(path)).is_some()).count()
             - read.len().min(files.len().min(MOST));
@@ -90,36 +91,41 @@ impl AnswerPart for Files {
         if let Some(more) = self.more(evidence) {
             let _ = write!(summary, " The listing itself is not complete: {more}");
         }
-        let findings = read.iter().map(|(path, lines)| format!("- {}", describe(path, lines))).collect();
+        let findings = read.iter().map(|(path, lines)| format!("- {}", describe(path, lines, evidence))).collect();
         Report { summary, findings, answer: String::new() }
     }
+}
+
+/// Returns the calls that tell of one file: its text, and what it defines.
+fn looks(path: &str) -> impl Iterator<Item = PlannedCall> {
+    let outline = paths::language(path).map(|_| symbols::outline(path));
+    std::iter::once(PlannedCall::read(path)).chain(outline)
 }
 
 /// Definitions listed of a file that is alone.
 const LISTED: usize = 10;
 
 /// Reports on one file: what it does, and its definitions in order.
-fn single(path: &str, lines: &BTreeMap<usize, String>) -> Report {
-    let mut in_tests = false;
-    let defined = lines.iter().filter_map(|(line, text)| {
-        in_tests |= text.trim() == "mod tests {";
-        let found = source::definition(text).filter(|found| found.indent == 0 && !in_tests)?;
-        let label = found.noun().to_owned();
-        let is_place = !matches!(found.noun(), "value" | "module" | "implementation");
-        is_place.then(|| CitedPlace { path: path.to_owned(), line: *line, label, text: text.clone() }.bullet())
-    });
-    let mut findings: Vec<String> = defined.collect();
+fn single(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> Report {
+    let entries = symbols::entries(&symbols::outline(path), evidence);
+    let defined = entries.iter().filter(|entry| !is_inner(entry));
+    let mut findings: Vec<String> = defined.map(|entry| entry.place().bullet()).collect();
     let left = findings.len().saturating_sub(LISTED);
     findings.truncate(LISTED);
     if left > 0 {
         findings.push(format!("- and {left} more definitions"));
     }
-    Report { summary: format!("{}.", describe(path, lines)), findings, answer: String::new() }
+    Report { summary: format!("{}.", describe(path, lines, evidence)), findings, answer: String::new() }
+}
+
+/// Returns `true` if a definition belongs to another one, or to tests in the file.
+fn is_inner(entry: &SymbolEntry) -> bool {
+    entry.name.contains('.') || entry.name == "tests"
 }
 
 /// Says in one line what a file does: its own words, else its definitions.
-pub(crate) fn describe(path: &str, lines: &BTreeMap<usize, String>) -> String {
-    let names = definitions(path, lines);
+fn describe(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> String {
+    let names = definitions(path, lines, evidence);
     match (source::purpose(path, lines), names.is_empty()) {
         (Some((line, text)), true) => format!("`{path}:{line}`: {}", safe(&sentence(&text, 140))),
         (Some((line, text)), false) => {
@@ -145,25 +151,20 @@ fn is_reexport(line: &str) -> bool {
 }
 
 /// Lists the top-level definitions by kind, the first few of each, with the line of the first.
-fn definitions(path: &str, lines: &BTreeMap<usize, String>) -> String {
+fn definitions(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> String {
     let mut groups: [(&str, &str, Vec<String>); 3] =
         [("class", "classes", Vec::new()), ("type", "types", Vec::new()), ("function", "functions", Vec::new())];
     let mut first = None;
-    let mut in_tests = false;
-    for (number, line) in lines {
-        in_tests |= line.trim() == "mod tests {" || line.trim() == "mod test {";
-        let Some(definition) = source::definition(line).filter(|found| found.indent == 0 && !in_tests) else {
-            continue;
-        };
-        let group = match definition.noun() {
+    for entry in symbols::entries(&symbols::outline(path), evidence).into_iter().filter(|entry| !is_inner(entry)) {
+        let group = match entry.kind.as_str() {
             "class" => 0,
-            "struct" | "enum" | "trait" | "interface" | "type" => 1,
-            "function" | "macro" => 2,
-            _ => continue,
+            "function" | "method" | "macro" => 2,
+            "module" | "constant" | "variable" | "property" => continue,
+            _ => 1,
         };
-        first.get_or_insert(*number);
-        if !groups[group].2.contains(&definition.symbol) {
-            groups[group].2.push(definition.symbol);
+        first.get_or_insert(entry.line);
+        if !groups[group].2.contains(&entry.name) {
+            groups[group].2.push(entry.name);
         }
     }
     let has_doc = source::purpose(path, lines).is_some();

@@ -29,7 +29,7 @@ pub(crate) struct Fact {
 }
 
 /// Manifest file name, what reads it, the command that builds, the command that tests.
-pub(crate) const TOOLS: [(&str, &str, &str, &str); 15] = [
+pub(crate) const TOOLS: [(&str, &str, &str, &str); 19] = [
     ("Cargo.toml", "Cargo", "cargo build", "cargo test"),
     ("package.json", "npm", "npm install", "npm test"),
     ("pyproject.toml", "Python packaging", "pip install .", "python -m pytest"),
@@ -44,8 +44,18 @@ pub(crate) const TOOLS: [(&str, &str, &str, &str); 15] = [
     ("meson.build", "Meson", "meson setup build && meson compile -C build", "meson test -C build"),
     ("mix.exs", "Mix", "mix compile", "mix test"),
     ("build.zig", "Zig", "zig build", "zig build test"),
+    ("setup.cfg", "setuptools", "pip install .", "python -m pytest"),
+    ("configure.ac", "Autotools", "./configure && make", "make check"),
+    ("*.gemspec", "RubyGems", "gem build", "bundle exec rake"),
+    ("gradle.properties", "Gradle", "gradle build", "gradle test"),
     ("composer.json", "Composer", "composer install", "vendor/bin/phpunit"),
 ];
+
+/// Returns the row of a manifest.
+pub(crate) fn tool(path: &str) -> Option<&'static (&'static str, &'static str, &'static str, &'static str)> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    TOOLS.iter().find(|row| row.0.strip_prefix('*').map_or(name == row.0, |end| name.ends_with(end)))
+}
 
 pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -55,6 +65,10 @@ pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         "Makefile" => make(lines),
         "setup.py" => setup(lines),
         "Cargo.toml" | "pyproject.toml" => toml(lines),
+        "setup.cfg" => settings(lines),
+        "pom.xml" => pom(lines),
+        "configure.ac" | "gradle.properties" => stated(lines),
+        _ if name.ends_with(".gemspec") || name.starts_with("build.gradle") => stated(lines),
         _ => Vec::new(),
     }
 }
@@ -152,7 +166,7 @@ fn json(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
                 (1, _, "description") => Some(Kind::About),
                 (1, _, "license") => Some(Kind::License),
                 (1, _, "main" | "module" | "bin") if !value.starts_with('{') => Some(Kind::Binary),
-                (2, "engines", _) => Some(Kind::Toolchain),
+                (2, "engines", _) | (2, "require", "php") => Some(Kind::Toolchain),
                 (2, "bin", _) => Some(Kind::Binary),
                 (2, "scripts", _) => Some(Kind::Script),
                 (2, "dependencies" | "require" | "peerDependencies", _) => Some(Kind::Dependency),
@@ -214,6 +228,95 @@ fn make(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         (plain && !rest.starts_with('=')).then(|| fact(Kind::Target, target, *number))
     });
     targets.collect()
+}
+
+/// Reads `[metadata]` and `[options]` of a `setup.cfg`.
+fn settings(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let mut is_requirement = false;
+    for (number, line) in lines {
+        if is_requirement && line.starts_with([' ', '\t']) && !line.trim().is_empty() {
+            found.push(fact(Kind::Dependency, requirement(line), *number));
+            continue;
+        }
+        is_requirement = line.starts_with("install_requires");
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let kind = match key.trim() {
+            "name" => Kind::Name,
+            "version" if !value.contains("attr:") => Kind::Version,
+            "description" => Kind::About,
+            "license" => Kind::License,
+            "python_requires" => Kind::Toolchain,
+            _ => continue,
+        };
+        let value = if kind == Kind::Toolchain { format!("Python {}", value.trim()) } else { value.to_owned() };
+        found.push(fact(kind, &value, *number));
+    }
+    found
+}
+
+/// Reads what a `pom.xml` says of the project itself, which is outside of its parent, plugins and dependencies.
+fn pom(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found: Vec<Fact> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    for (number, raw) in lines {
+        let line = raw.trim();
+        let Some(tag) = line.strip_prefix('<').and_then(|rest| rest.split(['>', ' ', '/']).next()) else { continue };
+        if line.starts_with("</") {
+            open.pop();
+            continue;
+        }
+        let value = line.split_once('>').and_then(|(_, rest)| rest.split_once("</")).map(|(value, _)| value);
+        let inside: Vec<&str> = open.iter().skip(1).map(String::as_str).collect();
+        let kind = match (inside.as_slice(), tag) {
+            ([], "artifactId") => Some(Kind::Name),
+            ([], "version") => Some(Kind::Version),
+            ([], "description") => Some(Kind::About),
+            (["licenses", "license"], "name") => Some(Kind::License),
+            (["dependencies", "dependency"], "artifactId") => Some(Kind::Dependency),
+            _ => None,
+        };
+        if let (Some(kind), Some(value)) = (kind, value) {
+            found.push(fact(kind, value, *number));
+        }
+        let is_open = !tag.is_empty() && !tag.starts_with(['?', '!']) && value.is_none() && !line.ends_with("/>");
+        if is_open {
+            open.push(tag.to_owned());
+        }
+    }
+    found
+}
+
+/// Reads manifests that are programs, as far as a line states a thing in quotes or in the form of autoconf.
+fn stated(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    for (number, raw) in lines {
+        let line = raw.trim();
+        if let Some((name, rest)) = line.strip_prefix("AC_INIT(").and_then(|rest| rest.split_once(',')) {
+            let clean = |text: &str| text.trim_matches(['[', ']', ')', ' ']).to_owned();
+            found.push(fact(Kind::Name, &clean(name), *number));
+            found.push(fact(Kind::Version, &clean(rest.split(',').next().unwrap_or_default()), *number));
+            continue;
+        }
+        if line.contains("add_runtime_dependency") || line.contains("add_dependency") {
+            found.extend(line.split(['"', '\'']).nth(1).map(|name| fact(Kind::Dependency, name, *number)));
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let kind = match key.trim().rsplit('.').next().unwrap_or_default() {
+            "name" => Kind::Name,
+            "version" | "VERSION_NAME" => Kind::Version,
+            "license" | "licenses" => Kind::License,
+            "summary" => Kind::About,
+            "required_ruby_version" => Kind::Toolchain,
+            _ => continue,
+        };
+        let value = value.split(['"', '\'']).nth(1).unwrap_or(value);
+        if kind != Kind::Version || value.trim().starts_with(|c: char| c.is_ascii_digit()) {
+            found.push(fact(kind, value, *number));
+        }
+    }
+    found
 }
 
 fn setup(lines: &BTreeMap<usize, String>) -> Vec<Fact> {

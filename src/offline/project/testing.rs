@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use super::build::{self, Build};
-use super::manifest::{self, Kind, TOOLS};
+use super::manifest::{self, Kind};
 use crate::offline::evidence::{Evidence, Hit, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::lists;
@@ -257,7 +257,7 @@ impl AnswerPart for Testing {
         let answer = answer(&shown, run.as_deref());
         let summary = match shown.first() {
             Some(_) => answer.clone(),
-            None if cases.is_empty() => "No testing framework and no tests were found.".to_owned(),
+            None if cases.is_empty() => "I found no testing framework and no tests, none that I know.".to_owned(),
             None => "There are tests, but no framework that is known here.".to_owned(),
         };
         Report { summary, findings, answer: if shown.is_empty() { String::new() } else { answer } }
@@ -296,8 +296,6 @@ fn command(evidence: &Evidence, shown: &[Shown]) -> Option<String> {
         }
     }
     let usual = shown.iter().map(|entry| entry.framework.command).find(|command| !command.is_empty());
-    let by_tool = build::found(evidence)
-        .into_iter()
-        .find_map(|path| TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0)).map(|row| row.3));
+    let by_tool = build::found(evidence).into_iter().find_map(|path| manifest::tool(&path).map(|row| row.3));
     usual.or(by_tool).filter(|_| !shown.is_empty()).map(|command| format!("`{command}`, the usual command"))
 }

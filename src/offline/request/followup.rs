@@ -4,7 +4,7 @@
 //! request that names something of its own is left as it is.
 
 use crate::offline::text::lists;
-use crate::offline::text::terms::Terms;
+use crate::offline::text::terms::{Terms, last_segment};
 
 /// Words that stand for what was spoken of.
 const PRONOUNS: &str = "it its that this they them their these those there";
@@ -54,12 +54,12 @@ pub(crate) fn resolved(request: &str, before: Option<(&str, &str)>) -> String {
 fn matter(asked: &str, answered: &str) -> Option<String> {
     let first = answered.lines().next().unwrap_or_default();
     let named = first.split('`').skip(1).step_by(2).find(|piece| {
-        let is_name = piece.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
+        let is_name = piece.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
         is_name && piece.chars().any(char::is_alphabetic)
     });
     let is_about = ["The ", "`"].iter().any(|start| first.starts_with(start));
     if let Some(name) = named.filter(|_| is_about) {
-        return Some(format!("`{name}`"));
+        return Some(format!("`{}`", last_segment(name)));
     }
     let terms = Terms::of(asked);
     let exact = terms.exact.iter().map(|name| format!("`{name}`"));

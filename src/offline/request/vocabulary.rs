@@ -98,9 +98,9 @@ const TOPICS: [(Topic, &str, &str); 6] = [
         Topic::Build,
         "entry point|build system|how is this built|project built|project is built|build this|build it|dependencies|how do i build|compile this|\
          build and run|depend on|run this project|build tool|version of python|python version|rust version|msrv|node version|version of rust|\
-         version of node|go version",
+         version of node|go version|php version|ruby version|java version|depends on|libraries does|libraries do",
         "build built builds building system entry point points dependency dependencies depend depends compile compiled run start install manifest manifests \
-         binaries binary external third-party third party crates packages version python rust node go minimum required requires require supported supports msrv",
+         binaries binary external third-party third party crates packages version versions python rust node go php ruby java minimum required requires require supported supports msrv",
     ),
     (
         Topic::LayoutPart,
@@ -112,7 +112,7 @@ const TOPICS: [(Topic, &str, &str); 6] = [
     (
         Topic::License,
         "license|licence",
-        "license licence licensed licensing package released declared specified kind under terms",
+        "license licence licensed licensing package released published declared specified kind under terms",
     ),
 ];
 

@@ -5,14 +5,16 @@
 
 use std::fmt::Write as _;
 
-use super::rank;
+use super::symbols;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
-use crate::offline::text::clip;
 use crate::offline::text::paths::{Area, area};
 use crate::offline::text::terms::Terms;
+use crate::offline::text::{clip, contains_any, lists};
 
 const FORMAT: &str = "git log --no-color --format=%h,%ad,%an,%s --date=short";
+/// Stems of what commits do to anything.
+const DEEDS: &str = "ad add chang introduc wrote written remov commit first last";
 const LOGS: &str = "**/{CHANGELOG,CHANGES,HISTORY,NEWS,RELEASES,Changelog,Changes,History,changelog}*";
 
 /// The recent history of the project, or the part of it that concerns some terms.
@@ -37,9 +39,8 @@ impl GitHistory {
         };
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        let named: Vec<_> = terms.words.iter().filter(|word| rank::is_name(word)).collect();
-        let words = if named.is_empty() && terms.exact.is_empty() { terms.words.iter().collect() } else { named };
-        let greps = terms.exact.iter().chain(words.into_iter().filter_map(|word| word.stems.first()));
+        let words = terms.words.iter().filter(|word| !lists(DEEDS, &word.stem)).map(|word| &word.stem);
+        let greps = terms.exact.iter().chain(words);
         let mut calls: Vec<PlannedCall> = terms
             .paths
             .iter()
@@ -84,7 +85,7 @@ impl GitHistory {
     }
 
     fn log_search(&self) -> Option<PlannedCall> {
-        let pattern = self.terms.as_ref()?.phrase_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
+        let pattern = self.terms.as_ref()?.pairs_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
         Some(PlannedCall::grep_in(&pattern, LOGS, 12))
     }
 
@@ -145,7 +146,8 @@ impl AnswerPart for GitHistory {
         let mut findings = Vec::new();
         let mut summary = match &self.terms {
             Some(terms) => {
-                let told = |commit: &Commit<'_>| rank::told(terms, commit.subject);
+                let telling = telling(terms);
+                let told = |commit: &Commit<'_>| telling.told(commit.subject);
                 // Listed newest first; the sort keeps that order among equals.
                 found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
                 let most = found.first().map_or(0, told);
@@ -155,9 +157,9 @@ impl AnswerPart for GitHistory {
                 let first = first.map(Commit::sentence).unwrap_or_default();
                 let count = found.len();
                 if count == 1 {
-                    format!("One commit message mentions {}: {nearest}.", rank::names(terms))
+                    format!("One commit message mentions {}: {nearest}.", telling.names())
                 } else {
-                    let names = rank::names(terms);
+                    let names = telling.names();
                     format!("{count} commit messages mention {names}: the earliest is {first}, the latest {nearest}.")
                 }
             }
@@ -174,6 +176,87 @@ impl AnswerPart for GitHistory {
             }
         }
         Report { summary, findings, answer: String::new() }
+    }
+}
+
+fn telling(terms: &Terms) -> Terms {
+    let mut terms = terms.clone();
+    terms.words.retain(|word| !lists(DEEDS, &word.stem));
+    terms
+}
+
+/// What changed in the file that a question names or means.
+#[derive(Debug)]
+pub(crate) struct PlaceHistory {
+    terms: Terms,
+}
+
+const CHANGES: &str = "changed recently|changed lately|recently changed|changed last|changes in |changes to |changed in |\
+    history of |log of |log for ";
+
+impl PlaceHistory {
+    pub(crate) fn new(question: &str) -> Self {
+        let mut terms = Terms::of(question);
+        let asking = "chang recent late last histor log commit touch updat";
+        terms.words.retain(|word| !lists(asking, &word.stem) && !lists("lately changes", &word.raw));
+        Self { terms }
+    }
+
+    /// Returns `true` if a question asks what changed in a place that it names.
+    pub(crate) fn wanted(question: &str) -> bool {
+        let place = Self::new(question).terms;
+        let lower = question.to_lowercase();
+        let asks = contains_any(&lower, CHANGES) || (lower.contains("changed") && !place.paths.is_empty());
+        asks && !place.is_empty()
+    }
+
+    fn globs(&self) -> Vec<PlannedCall> {
+        let named = self.terms.paths.iter().map(|path| format!("**/{}", path.trim_matches('/')));
+        named.take(2).map(|pattern| PlannedCall::glob(&pattern)).collect()
+    }
+
+    fn search(&self) -> Option<PlannedCall> {
+        (self.terms.count() > 0).then(|| symbols::definitions(&self.terms.query(), None, 3))
+    }
+
+    /// Returns the file or folder that is meant.
+    fn path(&self, evidence: &Evidence) -> Option<String> {
+        let mut named: Vec<String> = self.globs().iter().flat_map(|call| evidence.paths(call)).collect();
+        named.sort_by_key(|path| (path.matches('/').count(), path.clone()));
+        let found = || symbols::entries(&self.search()?, evidence).into_iter().next().map(|entry| entry.path);
+        let folder = || self.terms.paths.first().filter(|path| path.contains('/')).cloned();
+        let path = named.into_iter().next().or_else(folder).or_else(found)?;
+        let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "_-./+".contains(c));
+        (is_plain && !path.starts_with(['/', '-']) && !path.contains("..")).then_some(path)
+    }
+
+    fn log(path: &str) -> PlannedCall {
+        PlannedCall::bash(&format!("{FORMAT} -n 8 -- {path}"), "Commits that touched the place")
+    }
+}
+
+impl AnswerPart for PlaceHistory {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        match n {
+            0 => Some(self.globs().into_iter().chain(self.search()).collect()),
+            1 => Some(self.path(evidence).iter().map(|path| Self::log(path)).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let Some(path) = self.path(evidence) else {
+            let summary = format!("Nothing in the files matches {}.", self.terms.names());
+            return Report { summary, ..Report::default() };
+        };
+        let output = evidence.output(&Self::log(&path));
+        let found: Vec<Commit<'_>> = commits(output.unwrap_or_default()).collect();
+        let summary = match (found.first(), output) {
+            (Some(last), _) => format!("`{path}` was last changed by {}.", last.sentence()),
+            (None, Some(_)) => format!("Nothing certain: git knows no commit of `{path}`."),
+            (None, None) => format!("Nothing certain: git could not be asked about `{path}`."),
+        };
+        Report { summary, findings: found.iter().map(Commit::bullet).collect(), answer: String::new() }
     }
 }
 

@@ -1,34 +1,40 @@
-//! Searching: what answers a question about names, uses and commits.
+//! Searching: what answers a question about definitions, values, uses, tests and commits.
 //!
-//! Owns the calls that several searches share. Leaves the searches to its modules. Invariant: a place is cited only with
-//! a line that a tool showed.
+//! Owns the calls that several searches share. Leaves the searches to its modules, and finding to the tools. Invariant: a
+//! place is cited only with a line that a tool showed.
 
-pub(crate) mod content;
+pub(crate) mod definitions;
 pub(crate) mod history;
-pub(crate) mod rank;
+pub(crate) mod symbols;
+pub(crate) mod tests;
 pub(crate) mod uses;
+mod values;
 
-use super::evidence::{Evidence, PlannedCall};
+use super::evidence::PlannedCall;
 use super::report::CitedPlace;
-use super::text::source;
+use super::text::terms::{Terms, last_segment};
 
 /// Lines read before a place, and in all.
-const BEFORE: usize = 70;
-const WINDOW: usize = 110;
-
-/// Finds where the tests inside Rust sources begin.
-pub(crate) fn inline_tests() -> PlannedCall {
-    PlannedCall::grep_in("^mod tests? \\{|^#\\[(tokio::)?test\\b", "*.rs", 500)
-}
+const BEFORE: usize = 10;
+const WINDOW: usize = 50;
 
 /// Returns the call that reads around a place.
 pub(crate) fn window(place: &CitedPlace) -> PlannedCall {
     PlannedCall::read_part(&place.path, place.line.saturating_sub(BEFORE).max(1), WINDOW)
 }
 
-/// Returns the call that reads the beginning of a doc comment that a window cut.
-pub(crate) fn above(place: &CitedPlace, evidence: &Evidence) -> Option<PlannedCall> {
-    let lines = evidence.lines_of(&place.path);
-    let cut = source::doc_cut(&lines, place.line)?;
-    Some(PlannedCall::read_part(&place.path, cut.saturating_sub(300).max(1), 300.min(cut - 1)))
+/// Returns the calls that look for files named after the terms.
+fn named_files(terms: &Terms) -> Vec<PlannedCall> {
+    let exact = terms.exact.iter().map(|term| last_segment(term).to_owned());
+    let words = terms.words.iter().map(|word| word.stem.clone()).filter(|stem| stem.len() > 2);
+    let plain = exact.chain(words).filter(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    plain
+        .take(5)
+        .map(|word| {
+            let mut letters = word.chars();
+            let upper: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+            let name = if upper == word { word } else { format!("{{{word},{upper}}}") };
+            PlannedCall::glob(&format!("**/*{name}*"))
+        })
+        .collect()
 }

@@ -1,29 +1,30 @@
-//! Answering "who calls it, where is it used": every line that has the name and does not define it.
+//! Answering "who calls it, where is it used": the uses that the tool finds by name.
 //!
-//! Owns telling uses from definitions, imports and comments. Leaves other questions to `content`. Invariant: uses are
+//! Owns telling such questions, and tests from other code. Leaves finding uses to the tool. Invariant: uses are
 //! found by name alone, and the answer counts only lines that a tool showed.
 
-use super::{inline_tests, window};
-use crate::offline::evidence::{Evidence, Hit, PlannedCall};
+use super::symbols::{self, SymbolEntry};
+use super::window;
+use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
+use crate::offline::text::lists;
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::source;
 use crate::offline::text::terms::{Terms, last_segment};
-use crate::offline::text::{escape, lists};
 
 #[derive(Debug)]
 pub(crate) struct Uses {
     /// As the request writes it.
     pub(crate) name: String,
+    /// Whether imports count.
+    pub(crate) imports: bool,
 }
 
 /// Words that ask for uses, in whatever order they come.
 const ASKING: &str = "import imports imported call calls called caller callers calling use uses used user users usage usages referenced references \
     invoked invokes";
 
-/// Most lines of hits, of places read, of places shown.
-const HITS: usize = 400;
-const OPENED: usize = 8;
+/// Most places read, and shown.
+const OPENED: usize = 3;
 const SHOWN: usize = 12;
 
 impl Uses {
@@ -51,7 +52,7 @@ impl Uses {
             }
             _ => return None,
         };
-        Some(Self { name })
+        Some(Self { name, imports: lower.contains("import") })
     }
 
     fn last(&self) -> &str {
@@ -59,74 +60,48 @@ impl Uses {
     }
 
     fn search(&self) -> PlannedCall {
-        PlannedCall::grep(&format!("\\b{}\\b", escape(self.last())), HITS)
-    }
-
-    /// Returns the hits in the case of the request, or in any where there is none.
-    fn hits(&self, evidence: &Evidence) -> Vec<Hit> {
-        let mut hits = evidence.hits(&self.search());
-        hits.retain(|hit| paths::area(&hit.path) != Area::Foreign && !paths::is_declaration(&hit.path));
-        if hits.iter().any(|hit| hit.text.contains(self.last())) {
-            hits.retain(|hit| hit.text.contains(self.last()));
-        }
-        hits
-    }
-
-    fn is_definition(&self, hit: &Hit) -> bool {
-        let found = source::definition(&hit.text);
-        found.is_some_and(|found| found.symbol.eq_ignore_ascii_case(self.last()) && found.keyword != "let")
+        symbols::references(self.last(), self.imports)
     }
 
     /// Returns the uses in code: those outside tests, those in tests.
-    fn uses(&self, evidence: &Evidence) -> (Vec<Hit>, Vec<Hit>) {
-        let tests = evidence.hits(&inline_tests());
-        let is_code = |hit: &Hit| {
-            let text = hit.text.trim();
-            let is_export = ["export {", "module.exports"].iter().any(|start| text.starts_with(start));
-            // Backquotes around a name stand in the text of a docstring.
-            let is_prose = paths::extension(&hit.path) == "py" && text.contains('`');
-            paths::language(&hit.path).is_some()
-                && !is_prose
-                && !source::is_comment(text)
-                && !source::is_import(text)
-                && !is_export
-                && !self.is_definition(hit)
-        };
-        let is_test = |hit: &Hit| {
-            let inside = source::enclosing(&evidence.lines_of(&hit.path), hit.line);
-            let by_name = inside.is_some_and(|name| name.starts_with("test_"));
-            let inline = tests.iter().any(|test| test.path == hit.path && test.line < hit.line);
-            inline || by_name || matches!(paths::area(&hit.path), Area::Test | Area::Example)
-        };
-        let mut all: Vec<Hit> = self.hits(evidence).into_iter().filter(is_code).collect();
+    fn uses(&self, evidence: &Evidence) -> (Vec<SymbolEntry>, Vec<SymbolEntry>) {
+        let mut all = symbols::entries(&self.search(), evidence);
+        all.retain(|entry| !entry.kind.starts_with("definition"));
+        all.retain(|entry| paths::area(&entry.path) != Area::Foreign && !paths::is_declaration(&entry.path));
         let called = format!("{}(", self.last());
-        all.sort_by_key(|hit| (!hit.text.contains(&called), hit.path.clone(), hit.line));
-        all.into_iter().partition(|hit| !is_test(hit))
+        all.sort_by_key(|entry| (!entry.text.contains(&called), entry.path.clone(), entry.line));
+        let is_test = |entry: &SymbolEntry| {
+            let inline = ["tests.", "test.", "test_"].iter().any(|start| entry.name.starts_with(start));
+            inline || matches!(paths::area(&entry.path), Area::Test | Area::Example)
+        };
+        all.into_iter().partition(|entry| !is_test(entry))
     }
 
-    fn definition(&self, evidence: &Evidence) -> Option<CitedPlace> {
-        let mut found: Vec<Hit> = self.hits(evidence).into_iter().filter(|hit| self.is_definition(hit)).collect();
-        found.sort_by_key(|hit| (paths::area(&hit.path), source::is_import(&hit.text), hit.path.clone(), hit.line));
-        let hit = found.into_iter().next()?;
-        let label = source::definition(&hit.text)?.noun().to_owned();
-        Some(CitedPlace { path: hit.path, line: hit.line, label, text: hit.text.trim().to_owned() })
+    fn definition(&self, evidence: &Evidence) -> Option<SymbolEntry> {
+        let entries = symbols::entries(&self.search(), evidence);
+        let mut found: Vec<SymbolEntry> =
+            entries.into_iter().filter(|entry| entry.kind.starts_with("definition")).collect();
+        found.sort_by_key(|entry| (paths::area(&entry.path), entry.path.clone(), entry.line));
+        found.into_iter().next()
     }
 }
 
-fn place(hit: &Hit, evidence: &Evidence) -> CitedPlace {
-    let inside = source::enclosing(&evidence.lines_of(&hit.path), hit.line);
-    let label = inside.map_or_else(|| "use".to_owned(), |name| format!("use in `{name}`"));
-    CitedPlace { path: hit.path.clone(), line: hit.line, label, text: hit.text.trim().to_owned() }
+fn place(entry: &SymbolEntry) -> CitedPlace {
+    let label = if entry.name.is_empty() {
+        entry.kind.clone()
+    } else {
+        format!("{} `{}`", entry.kind, symbols::last_name(&entry.name))
+    };
+    CitedPlace { path: entry.path.clone(), line: entry.line, label, text: entry.text.trim().to_owned() }
 }
 
 impl AnswerPart for Uses {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(vec![self.search(), inline_tests()]),
+            0 => Some(vec![self.search()]),
             1 => {
                 let (uses, in_tests) = self.uses(evidence);
-                let most = uses.iter().chain(&in_tests).take(OPENED);
-                Some(most.map(|hit| window(&place(hit, evidence))).collect())
+                Some(uses.iter().chain(&in_tests).take(OPENED).map(|entry| window(&place(entry))).collect())
             }
             _ => None,
         }
@@ -135,20 +110,26 @@ impl AnswerPart for Uses {
     fn report(&self, evidence: &Evidence) -> Report {
         let (uses, in_tests) = self.uses(evidence);
         let definition = self.definition(evidence);
-        let places: Vec<CitedPlace> =
-            uses.iter().chain(&in_tests).take(SHOWN).map(|hit| place(hit, evidence)).collect();
+        let places: Vec<CitedPlace> = uses.iter().chain(&in_tests).take(SHOWN).map(place).collect();
         let name = format!("`{}`", self.last());
         let subject = match &definition {
-            Some(found) => format!("The {} {name} (`{}:{}`)", found.label, found.path, found.line),
+            Some(found) => {
+                let kind = found.kind.trim_start_matches("definition").trim();
+                format!("The {kind} {name} (`{}:{}`)", found.path, found.line)
+            }
             None => name.clone(),
         };
-        let is_cut = self.hits(evidence).len() >= HITS;
-        let least = if is_cut { "at least " } else { "" };
-        let count =
-            |hits: &[Hit]| if hits.len() == 1 { "1 place".to_owned() } else { format!("{} places", hits.len()) };
+        let listed = evidence.output(&self.search()).unwrap_or_default();
+        let least = if listed.contains(" more; narrow") { "at least " } else { "" };
+        let count = |entries: &[SymbolEntry]| match entries.len() {
+            1 => "1 place".to_owned(),
+            many => format!("{many} places"),
+        };
         let answer = match (uses.is_empty(), in_tests.is_empty()) {
             (true, true) if definition.is_some() => format!("{subject} is used nowhere else by that name."),
-            (true, true) if self.hits(evidence).is_empty() => format!("Nothing in the files is called {name}."),
+            (true, true) if listed.starts_with("Nothing") || listed.is_empty() => {
+                format!("Nothing in the files is called {name}.")
+            }
             (true, true) => format!("No code uses {name}; only comments, imports or texts mention it."),
             (true, false) => format!("{subject} is used only in tests and examples, at {least}{}.", count(&in_tests)),
             (false, true) => format!("{subject} is used at {least}{}.", count(&uses)),

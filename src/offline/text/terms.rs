@@ -1,68 +1,45 @@
 //! What to search for: identifiers, phrases and words taken from a request.
 //!
-//! Owns stop words, stems and variants. Leaves the searching to `search`. Invariant: every term is safe inside a regular
+//! Owns stop words and stems. Leaves the searching to `search`. Invariant: every term is safe inside a regular
 //! expression once it went through [`escape`].
 
-use super::paths::is_path;
-use super::{escape, lists};
+use rust_stemmers::{Algorithm, Stemmer};
 
-/// A word in the forms a search should accept.
+use super::paths::is_path;
+use super::{escape, lists, parts};
+
+/// A plain word of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TermWord {
+    /// As it was written, in lower case.
     pub(crate) raw: String,
-    /// Beginnings of identifier parts, in lower case.
-    pub(crate) stems: Vec<String>,
+    /// The beginning that its relatives share.
+    pub(crate) stem: String,
 }
 
 impl TermWord {
     fn new(raw: &str) -> Self {
-        let stem = stem(raw);
-        let mut stems = vec![stem.clone()];
-        for family in FAMILIES {
-            let is_member = |member: &str| stem == member || (member.len() > 4 && stem.starts_with(member));
-            if family.split(' ').any(is_member) {
-                stems.extend(family.split(' ').filter(|member| *member != stem).map(str::to_owned));
-            }
-        }
-        Self { raw: raw.to_owned(), stems }
+        let stem = Stemmer::create(Algorithm::English).stem(raw).into_owned();
+        // The stem of `history` ends as no word does.
+        let stem = stem.strip_suffix('i').filter(|stem| stem.len() >= 3).unwrap_or(&stem).to_owned();
+        Self { raw: raw.to_owned(), stem }
     }
 
-    /// Returns the beginnings to search for: one covers everything it begins.
-    pub(crate) fn beginnings(&self) -> Vec<&str> {
-        let covered = |long: &str| self.stems.iter().any(|short| short != long && long.starts_with(short.as_str()));
-        self.stems.iter().map(String::as_str).filter(|stem| !covered(stem)).collect()
-    }
-
-    /// Returns `true` if a part of an identifier is a form of this word.
+    /// Returns `true` if a part of an identifier or text is a form of this word.
     pub(crate) fn matches(&self, part: &str) -> bool {
-        self.stems.iter().any(|stem| part.strip_prefix(stem.as_str()).is_some_and(|rest| inflects(stem, rest)))
+        let Some(rest) = part.strip_prefix(self.stem.as_str()) else { return part == self.raw };
+        // A short beginning has few forms: `add` is not in `address`, nor `auth` in `author`, but in `authenticate`.
+        let is_form = if self.stem.len() < 5 {
+            lists(ENDINGS, rest) || self.stem.len() == 4 && rest.len() > 4
+        } else {
+            rest.len() <= 3
+        };
+        rest.is_empty() || is_form || part == self.raw
     }
 }
 
-/// What may follow the beginning of a word so that it is still the same word.
-const ENDINGS: &str = " s es e ed d er ers ing ings ion ions ation ations able ably y yable ying yed ies ied ier ment ments al ive ate ates ated ating ator \
- ators ance ence ize izes ized izer izing ise ised n en ten te tes ted ting ity ure ures ured uring ";
-
-/// Beginnings of the rest of long forms: auth-entication, init-ialize, env-ironment.
-const LONG_ENDINGS: [&str; 10] =
-    ["entic", "oriz", "oris", "ializ", "ialis", "ument", "ironment", "eter", "imum", "ectory"];
-
-/// Returns `true` if a beginning and the rest are a form of one word. A short beginning has few of them: `add` is not in
-/// `address`, nor `auth` in `author`.
-fn inflects(stem: &str, rest: &str) -> bool {
-    if rest.is_empty() || rest.bytes().all(|c| c.is_ascii_digit()) {
-        return true;
-    }
-    if stem.len() >= 5 || !stem.is_ascii() {
-        return rest.len() <= 8;
-    }
-    let agent = matches!(rest, "or" | "ors") && stem.ends_with(['t', 's']);
-    let undoubled = rest.strip_prefix(|c| stem.ends_with(c)).unwrap_or(rest);
-    agent
-        || lists(ENDINGS, rest)
-        || lists(ENDINGS, undoubled)
-        || LONG_ENDINGS.iter().any(|ending| rest.starts_with(ending))
-}
+/// What may follow a short beginning of a word so that it is still the same word.
+const ENDINGS: &str = "s es e ed d er ers ing y ies ied te";
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,32 +52,11 @@ pub(crate) struct Terms {
     pub(crate) words: Vec<TermWord>,
     /// Words written with a capital inside the request: names of types in most languages.
     pub(crate) cased: Vec<String>,
-    /// Pairs of words that stood side by side.
-    pub(crate) pairs: Vec<(usize, usize)>,
 }
 
-/// Stems that mean the same.
-const FAMILIES: [&str; 19] = [
-    "driv driven",
-    "error err",
-    "writ written",
-    "build built",
-    "send sent",
-    "choos chosen choice",
-    "limit maximum max",
-    "config cfg setting",
-    "auth login authentic authoriz authoris",
-    "database db",
-    "directory directori folder",
-    "argument arg",
-    "parameter param",
-    "environment env",
-    "message messag msg",
-    "delete delet remov",
-    "initial init",
-    "execut exec",
-    "command cmd",
-];
+/// Words that need not stand where the rest does.
+const BLAND: &str = "default maximum most long many much large big deep value environment variable variables biggest number handled add \
+    handling";
 
 const STOP: &str = " a an the this that these those it its is are was were be been being am do does did done can could should would will \
  shall may might must have has had of in on at to for from by with about into over as and or not no nor but if then than so such \
@@ -131,22 +87,18 @@ impl Terms {
                 terms.add(&inner);
             }
         }
-        let mut previous: Option<usize> = None;
         for token in plain.split(|c: char| c.is_whitespace() || ",;!?()[]{}<>|".contains(c)) {
             let token = token.trim_matches(|c: char| ".:'’*&\"".contains(c));
             let token = token.trim_end_matches("'s").trim_end_matches("’s");
-            if token.is_empty() {
-                previous = None;
-            } else if is_path(token) || is_identifier(token) {
+            if is_path(token) || is_identifier(token) {
                 terms.add(token);
-                previous = None;
-            } else {
+            } else if !token.is_empty() {
                 let is_cased =
                     token.starts_with(|c: char| c.is_ascii_uppercase()) && !request.trim_start().starts_with(token);
                 if is_cased && token.len() > 2 {
                     terms.cased.push(token.to_owned());
                 }
-                previous = terms.add_word(token, previous);
+                terms.add_word(token);
             }
         }
         terms
@@ -163,26 +115,15 @@ impl Terms {
         }
     }
 
-    fn add_word(&mut self, token: &str, previous: Option<usize>) -> Option<usize> {
-        let mut last = previous;
+    fn add_word(&mut self, token: &str) {
         for piece in token.split(['-', '/']) {
             let lower = piece.to_lowercase();
             let is_word = lower.chars().count() >= 2 && lower.chars().any(char::is_alphabetic);
-            if !is_word || lists(STOP, &lower) {
-                last = None;
-                continue;
-            }
             let word = TermWord::new(&lower);
-            let at = self.words.iter().position(|known| known.stems == word.stems).unwrap_or(self.words.len());
-            if at == self.words.len() {
+            if is_word && !lists(STOP, &lower) && !self.words.iter().any(|known| known.stem == word.stem) {
                 self.words.push(word);
             }
-            if let Some(before) = last.filter(|before| *before != at) {
-                self.pairs.push((before, at));
-            }
-            last = Some(at);
         }
-        last
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -202,38 +143,54 @@ impl Terms {
         all.join(", ")
     }
 
-    pub(crate) fn word_pattern(word: &TermWord) -> String {
-        let stems: Vec<String> = word.beginnings().into_iter().map(escape).collect();
-        if stems.len() == 1 { stems.concat() } else { format!("({})", stems.join("|")) }
+    /// Returns what to ask `Symbols` for.
+    pub(crate) fn query(&self) -> String {
+        let exact = self.exact.iter().map(|term| {
+            let is_alone = self.words.is_empty() && self.exact.len() == 1;
+            if is_alone { term.clone() } else { format!("`{term}`") }
+        });
+        exact.chain(self.words.iter().map(|word| word.raw.clone())).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Counts the terms that a text has a form of.
+    pub(crate) fn told(&self, text: &str) -> usize {
+        let all = parts(text);
+        let exact = self.exact.iter().filter(|term| text.contains(last_segment(term))).count();
+        // `websocket` is written as two words in `WebSocketUpgrade`.
+        let joined = all.concat();
+        let has = |word: &&TermWord| {
+            all.iter().any(|part| word.matches(part)) || word.raw.len() > 7 && joined.contains(&word.raw)
+        };
+        exact + self.words.iter().filter(has).count()
+    }
+
+    /// Returns the terms without words that say how much or how, and need not stand where the rest does.
+    pub(crate) fn telling(&self) -> Self {
+        let mut terms = self.clone();
+        terms.words.retain(|word| !lists(BLAND, &word.raw));
+        if terms.is_empty() { self.clone() } else { terms }
+    }
+
+    /// Returns a pattern for each term, safe inside a regular expression.
+    fn patterns(&self) -> Vec<String> {
+        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
+        exact.chain(self.words.iter().map(|word| escape(&word.stem))).take(6).collect()
     }
 
     /// Returns an alternative of all terms, or `None` without any.
     pub(crate) fn any_pattern(&self) -> Option<String> {
-        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
-        let words = self.words.iter().take(6).map(Self::word_pattern);
-        let all: Vec<String> = exact.chain(words).collect();
-        (!all.is_empty()).then(|| all.join("|"))
+        Some(self.patterns().join("|")).filter(|all| !all.is_empty())
     }
 
-    /// Returns an alternative of every two of the first words, in both orders, with a pattern between them.
-    pub(crate) fn pairs_pattern(&self, between: &str) -> Option<String> {
-        let patterns: Vec<String> = self.words.iter().take(4).map(Self::word_pattern).collect();
+    /// Returns an alternative of every two terms on one line, in both orders.
+    pub(crate) fn pairs_pattern(&self) -> Option<String> {
+        let patterns = self.patterns();
         let mut all = Vec::new();
         for (at, a) in patterns.iter().enumerate() {
             for b in &patterns[at + 1..] {
-                all.push(format!("{a}{between}{b}|{b}{between}{a}"));
+                all.push(format!("{a}.*{b}|{b}.*{a}"));
             }
         }
-        (!all.is_empty()).then(|| all.join("|"))
-    }
-
-    /// Returns an alternative of identifiers, and of neighbouring words as one identifier or phrase.
-    pub(crate) fn phrase_pattern(&self) -> Option<String> {
-        let exact = self.exact.iter().map(|term| escape(term));
-        let pairs = self.pairs.iter().take(4).map(|(a, b)| {
-            format!("{}\\w*[ _.-]?{}", Self::word_pattern(&self.words[*a]), Self::word_pattern(&self.words[*b]))
-        });
-        let all: Vec<String> = exact.chain(pairs).collect();
         (!all.is_empty()).then(|| all.join("|"))
     }
 }
@@ -259,35 +216,4 @@ fn is_identifier(token: &str) -> bool {
     let dotted = token.contains('.')
         && token.split('.').all(|part| part.len() > 1 && !part.starts_with(|c: char| c.is_ascii_digit()));
     valid && (dotted || token.contains('_') || camel || token.contains("::") || shouted || token.ends_with("()"))
-}
-
-/// Cuts a word down to the beginning that its relatives share.
-fn stem(word: &str) -> String {
-    if !word.is_ascii() || word.len() < 4 {
-        return word.to_owned();
-    }
-    if let Some(rest) =
-        ["ies", "ied"].iter().find_map(|ending| word.strip_suffix(ending)).filter(|rest| rest.len() >= 3)
-    {
-        return rest.to_owned();
-    }
-    for (ending, least) in [("ations", 4), ("ation", 4), ("ions", 5), ("ion", 5), ("ings", 4), ("ing", 4), ("ed", 3)] {
-        if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= least || ending.starts_with("ing")) {
-            // The `ed` of `speed` belongs to the word.
-            if rest.len() < 3 || (ending == "ed" && rest.ends_with('e')) {
-                continue;
-            }
-            let mut letters = rest.bytes().rev();
-            let (last, before) = (letters.next(), letters.next());
-            let doubled = rest.len() > 3 && last == before && last.is_some_and(|c| !b"aeiouls".contains(&c));
-            return rest[..rest.len() - usize::from(doubled)].to_owned();
-        }
-    }
-    let singular =
-        word.strip_suffix('s').filter(|rest| !rest.ends_with(['s', 'u', 'i']) && rest.len() >= 3).unwrap_or(word);
-    if let Some(rest) = singular.strip_suffix('y').filter(|rest| rest.len() >= 3) {
-        return rest.to_owned();
-    }
-    let cut = singular.strip_suffix('e').filter(|rest| rest.len() >= 4).unwrap_or(singular);
-    cut.to_owned()
 }

@@ -3,6 +3,7 @@
 //! Owns where documentation stands: in comments right above a definition, or in a text right below its head. Invariant:
 //! what is returned is one line of bounded length.
 
+use super::language::SymbolKind;
 use super::mask::Masked;
 use super::outline::Symbol;
 
@@ -70,12 +71,15 @@ impl<'t> SourceLines<'t> {
             let masked = self.masked_at(at);
             if self.is_comment(at) {
                 found.push(prose(self.text_at(at)));
+            } else if masked.is_empty() && found.is_empty() && at + 1 < line && at > 0 && self.is_comment(at - 1) {
+                // An empty line between what is said and the attributes.
             } else if !is_attribute(masked, found.is_empty() && line - at < 6) {
                 break;
             }
         }
         found.reverse();
-        if found.is_empty() {
+        let has_body = !matches!(symbol.kind, SymbolKind::Constant | SymbolKind::Variable | SymbolKind::Property);
+        if found.is_empty() && has_body {
             self.below(line, &mut found);
         }
         found.join("\n")

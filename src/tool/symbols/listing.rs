@@ -53,9 +53,15 @@ impl SymbolListing<'_> {
         };
         let mut page = Page::new(lead, self.limit);
         let mut described: HashMap<usize, Described> = HashMap::new();
-        for SymbolHit { file, symbol, .. } in &ranked.hits {
+        let mut were_likely = true;
+        for hit in &ranked.hits {
+            let SymbolHit { file, symbol, .. } = hit;
             if page.is_full() || self.watch.is_over() {
                 break;
+            }
+            if were_likely && !ranked.hits.first().is_some_and(|best| hit.is_likely(best)) {
+                were_likely = false;
+                page.entries.push_str("[less likely:]\n");
             }
             let texts = described.entry(*file).or_insert_with(|| self.describe(*file, true));
             let (signature, sentence) = texts.get(*symbol).cloned().unwrap_or_default();

@@ -23,6 +23,10 @@ const TEST: f32 = 0.45;
 const EXAMPLE: f32 = 0.6;
 const VENDORED: f32 = 0.4;
 const GENERATED: f32 = 0.4;
+/// The share of the best score below which a definition is less likely to be meant.
+const LIKELY: f32 = 0.6;
+/// What a name bound to a module or a value counts for: what it stands for is mostly defined elsewhere.
+const BOUND: f32 = 0.7;
 /// Words of a query that count.
 const MAX_TERMS: usize = 24;
 
@@ -32,6 +36,13 @@ pub(super) struct SymbolHit {
     pub(super) file: usize,
     pub(super) symbol: usize,
     score: f32,
+}
+
+impl SymbolHit {
+    /// Returns `true` if it fits nearly as well as the best.
+    pub(super) fn is_likely(&self, best: &Self) -> bool {
+        self.score >= best.score * LIKELY
+    }
 }
 
 /// How well the best hits fit.
@@ -163,7 +174,8 @@ pub(super) fn rank(
     if query.is_one_name {
         for loose in [false, true] {
             let (hits, is_owned) = named(indexed, query, wanted, &standings, loose);
-            if !hits.is_empty() {
+            let is_bound_only = hits.iter().all(|hit| is_bound(&indexed.files[hit.file].1.symbols[hit.symbol]));
+            if !hits.is_empty() && (loose || !is_bound_only) {
                 return RankedSymbols { hits, fit: if is_owned { QueryFit::Named } else { QueryFit::Nearest } };
             }
         }
@@ -198,6 +210,9 @@ fn named(
             if symbol.kind.is_type() {
                 score *= 1.1;
             }
+            if is_bound(symbol) {
+                score *= BOUND;
+            }
             hits.push(SymbolHit { file: at, symbol: number, score });
         }
     }
@@ -210,6 +225,10 @@ fn named(
     }
     sort(&mut hits);
     (hits, has_owned)
+}
+
+fn is_bound(symbol: &Symbol) -> bool {
+    matches!(symbol.kind, SymbolKind::Module | SymbolKind::Variable)
 }
 
 /// Returns the name of what a definition belongs to.
@@ -272,6 +291,7 @@ fn scored(
         let (file, symbol) = (&indexed.files[counted.hit.file].1, counted.hit.symbol);
         let share = real(counted.weights.len()) / real(query.terms.len().max(1));
         let name = &file.symbols[symbol].name;
+        let sum = if is_bound(&file.symbols[symbol]) { sum * BOUND } else { sum };
         let is_named = !query.is_one_name && query.names.iter().any(|wanted| **name == *wanted.name);
         let score = sum * (0.4 + 0.6 * share) * standings[counted.hit.file].weight(wanted, counted.is_test)
             + if is_named { 20.0 } else { 0.0 };
@@ -372,6 +392,9 @@ impl Standing {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let ends = ["_test", "_tests", "_spec", ".test", ".spec", "Test", "Tests", "Spec", "-test"];
         standing.is_test |= stem.starts_with("test_") || stem == "tests" || ends.iter().any(|end| stem.ends_with(end));
+        if stem.strip_suffix(".d").is_some() {
+            standing.weight = standing.weight.min(EXAMPLE);
+        }
         if file.is_generated {
             standing.weight = standing.weight.min(GENERATED);
         }

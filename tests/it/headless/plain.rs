@@ -67,9 +67,11 @@ fn a_question_is_answered_in_lines_and_the_end_of_the_input_ends_the_program() {
     session.line("where is verify_password defined?");
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");
-    for line in
-        ["model: offline", "you: where is verify_password defined?", "search-specialist-1: started: Search by content"]
-    {
+    for line in [
+        "model: offline",
+        "you: where is verify_password defined?",
+        "search-specialist-1: started: Search for definitions",
+    ] {
         assert!(out.lines().any(|found| found == line), "no {line:?} in:\n{out}");
     }
     assert!(out.lines().any(|line| line.starts_with("main: The function") && line.contains("src/lib.rs:4")), "{out}");

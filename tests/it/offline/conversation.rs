@@ -22,7 +22,7 @@ async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
     let child = talk
         .session
         .wait(|event| match &event.kind {
-            EventKind::Spawned(spawn) if spawn.description == "Search by name" => Some(event.agent),
+            EventKind::Spawned(spawn) if spawn.description == "Search the tests" => Some(event.agent),
             _ => None,
         })
         .await;
@@ -30,7 +30,10 @@ async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
     let outcome = talk.session.ended(belvedere::message::AgentId::MAIN).await;
     holds(
         &outcome.text,
-        &["`parse_code` at `src/discount.rs:14`", "\"Search by name\" was stopped; this answer does without its part."],
+        &[
+            "`Discount.parse_code` at `src/discount.rs:14`",
+            "\"Search the tests\" was stopped; this answer does without its part.",
+        ],
     );
 }
 
@@ -61,8 +64,8 @@ fn children_that_did_not_finish_are_named_and_their_findings_used() {
         &answer,
         &[
             "`src/a.rs:3`",
-            "\"Search by content\" reached its limit; what it had found is used above",
-            "\"Search by name\" failed; this answer does without its part",
+            "\"Search for definitions\" reached its limit; what it had found is used above",
+            "\"Search the tests\" failed; this answer does without its part",
         ],
     );
 }
@@ -85,7 +88,7 @@ fn an_empty_report_is_not_passed_on_as_an_empty_answer() {
 async fn without_subagents_it_looks_itself() {
     let mut talk = Talk::with(|parts| parts.limits.max_per_request = 0);
     let said = ask_in(&mut talk, "Where are discount codes parsed?").await;
-    holds(&said.answer, &["`parse_code` at `src/discount.rs:14`", "was not started"]);
+    holds(&said.answer, &["`Discount.parse_code` at `src/discount.rs:14`", "was not started"]);
 }
 
 #[tokio::test]
@@ -120,7 +123,7 @@ async fn a_follow_up_is_about_what_was_spoken_of() {
     let mut talk = Talk::shop();
     ask_in(&mut talk, "Where are discount codes parsed?").await;
     let said = ask_in(&mut talk, "and who calls it?").await;
-    holds(&said.answer, &["The function `parse_code` (`src/discount.rs:14`) is used only in tests"]);
+    holds(&said.answer, &["The method `parse_code` (`src/discount.rs:14`) is used only in tests"]);
     let said = ask_in(&mut talk, "and where is it tested?").await;
     let first = said.answer.lines().next().unwrap_or_default();
     holds(first, &["`src/discount.rs:3"]);
@@ -130,8 +133,8 @@ async fn a_follow_up_is_about_what_was_spoken_of() {
 
 /// A conversation of a child that has searched once, with a last message that tells it to report.
 fn cut_short() -> Vec<Arc<Message>> {
-    let task = "WHAT: Search by content for what answers “where is the cart?”\nWHERE: everywhere\nRETURN: places";
-    let first = plan(&request(vec![Arc::new(Message::user(task))], &["Grep", "Read"]));
+    let task = "WHAT: Search for definitions that answer “where is the cart?”\nWHERE: everywhere\nRETURN: places";
+    let first = plan(&request(vec![Arc::new(Message::user(task))], &["Symbols", "Read"]));
     let calls: Vec<ToolCall> = first
         .calls
         .iter()
@@ -142,7 +145,7 @@ fn cut_short() -> Vec<Arc<Message>> {
             input: ToolInput::Object(call.input.clone()),
         })
         .collect();
-    let hits = "src/cart.rs:10:pub struct Cart {\nsrc/cart.rs:16:impl Cart {";
+    let hits = "1 definition matches; the best first.\nsrc/cart.rs:10  struct Cart: pub struct Cart";
     let results = calls.iter().map(|call| ToolResult::text(&call.id, hits)).collect();
     let content = calls.into_iter().map(Block::ToolCall).collect();
     vec![
@@ -158,10 +161,10 @@ fn a_last_turn_without_tools_reports_what_is_there() {
     let reply = plan(&request(cut_short(), &[]));
     assert!(reply.calls.is_empty());
     assert!(reply.text.starts_with("<summary>"), "{}", reply.text);
-    assert!(reply.text.contains("- `src/cart.rs:10` struct: `pub struct Cart {`"), "{}", reply.text);
+    assert!(reply.text.contains("- `src/cart.rs:10` struct `Cart`"), "{}", reply.text);
     let reply = plan(&request(cut_short()[..3].to_vec(), &[]));
     assert!(reply.text.contains("`src/cart.rs:10`"), "{}", reply.text);
-    let reply = plan(&request(cut_short(), &["Grep", "Read"]));
+    let reply = plan(&request(cut_short(), &["Symbols", "Read"]));
     assert!(reply.calls.is_empty() && reply.text.contains("`src/cart.rs:10`"), "{reply:?}");
 }
 
@@ -169,14 +172,14 @@ fn a_last_turn_without_tools_reports_what_is_there() {
 fn absolute_paths_are_cited_as_seen_from_the_working_directory() {
     let mut cut = request(cut_short(), &[]);
     cut.system = "Working directory: /home/me/shop".into();
-    let hits = "/home/me/shop/src/cart.rs:10:pub struct Cart {\n[3 hits in 1 file in all; go on with offset 3]";
+    let hits = "1 definition matches; the best first.\n/home/me/shop/src/cart.rs:10  struct Cart: pub struct Cart\n[2 more; narrow with kind or path, or raise limit]";
     if let Some(message) = cut.messages.get_mut(2) {
         let Message::ToolResults { results } = message.as_ref() else { panic!("no results") };
         let results = results.iter().map(|result| ToolResult::text(&result.call_id, hits)).collect();
         *message = Arc::new(Message::ToolResults { results });
     }
     let text = plan(&cut).text;
-    assert!(text.contains("- `src/cart.rs:10` struct: `pub struct Cart {`"), "{text}");
+    assert!(text.contains("- `src/cart.rs:10` struct `Cart`"), "{text}");
 }
 
 proptest! {
@@ -271,8 +274,7 @@ async fn a_task_in_free_words_is_searched_for_its_subject() {
     let said = talk.ask("go").await;
     let report = &said.reports[0];
     let first = report.lines().find(|line| line.starts_with("- `")).unwrap_or_default();
-    assert!(first.starts_with("- `src/cart.rs:26` function: `pub fn total"), "{report}");
-    assert!(report.contains("- `src/discount.rs:20` function: `pub fn apply"), "{report}");
+    assert!(first.starts_with("- `src/cart.rs:26` method `Cart.total`"), "{report}");
 }
 
 #[tokio::test(start_paused = true)]

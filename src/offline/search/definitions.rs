@@ -1,0 +1,251 @@
+//! Answering "where, how, what, which": the definitions that a question means.
+//!
+//! Owns the queries, and what counts as certain. Leaves the order to the tool. Invariant: cites only what a tool showed,
+//! and says so where not all of the question was found.
+
+use super::symbols::{self, SymbolEntry};
+use super::values::Values;
+use super::{named_files, window};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report};
+use crate::offline::text::contains_any;
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::source;
+use crate::offline::text::terms::Terms;
+
+/// How the summary of a search begins that is not sure of its first place.
+pub(crate) const UNCERTAIN: &str = "I found nothing certain";
+
+/// Definitions asked for, and lines where there are none.
+const MOST: usize = 8;
+const MOST_LINES: usize = 60;
+
+#[derive(Debug)]
+pub(crate) struct Definitions {
+    pub(crate) terms: Terms,
+    kind: Option<&'static str>,
+    values: Option<Values>,
+    /// Whether it is asked how something is done.
+    is_mechanism: bool,
+}
+
+impl Definitions {
+    pub(crate) fn new(question: &str) -> Self {
+        let lower = question.to_lowercase();
+        let kind = if contains_any(&lower, "which function|which method|what function|what method") {
+            Some("function")
+        } else if contains_any(&lower, "which class|which type|which struct|what class|what type|what struct") {
+            Some("type")
+        } else {
+            None
+        };
+        let terms = Terms::of(question);
+        let values = Values::wanted(question).then(|| Values { terms: terms.clone() });
+        let is_mechanism =
+            kind.is_none() && (lower.starts_with("how ") || contains_any(&lower, " handled| implemented| done"));
+        Self { terms, kind, values, is_mechanism }
+    }
+
+    /// Returns the search for one name, such as `res.json`.
+    pub(crate) fn named(name: &str) -> Self {
+        Self {
+            terms: Terms { exact: vec![name.to_owned()], ..Terms::default() },
+            kind: None,
+            values: None,
+            is_mechanism: false,
+        }
+    }
+
+    fn search(&self) -> PlannedCall {
+        symbols::definitions(&self.terms.query(), self.kind, MOST)
+    }
+
+    fn lines(&self) -> Option<PlannedCall> {
+        let pattern = self.terms.pairs_pattern().or_else(|| self.terms.any_pattern())?;
+        Some(PlannedCall::grep(&pattern, MOST_LINES))
+    }
+
+    fn entries(&self, evidence: &Evidence) -> Vec<SymbolEntry> {
+        let mut entries = symbols::entries(&self.search(), evidence);
+        entries.retain(|entry| {
+            !entry.is_spare && paths::area(&entry.path) != Area::Foreign && !paths::is_declaration(&entry.path)
+        });
+        // What a compiler wrote stands beside its source.
+        let sources: Vec<String> = entries
+            .iter()
+            .filter(|entry| paths::extension(&entry.path) == "ts")
+            .map(|entry| entry.name.clone())
+            .collect();
+        entries.retain(|entry| paths::extension(&entry.path) != "js" || !sources.contains(&entry.name));
+        if !self.terms.words.is_empty() {
+            let telling = self.terms.telling();
+            let is_error = |entry: &SymbolEntry| {
+                self.is_mechanism && (entry.name.ends_with("Error") || entry.name.ends_with("Exception"))
+            };
+            let told = |entry: &SymbolEntry| telling.told(&format!("{} {}", entry.name, entry.doc));
+            entries.sort_by_key(|entry| (is_error(entry), std::cmp::Reverse(told(entry))));
+        }
+        entries
+    }
+
+    /// Returns the source file that is named after what is asked for and tells of it, with how much it tells.
+    fn file(&self, evidence: &Evidence) -> Option<(usize, CitedPlace)> {
+        let telling = self.terms.telling();
+        let mut files: Vec<(usize, String)> = Vec::new();
+        for path in self.files().iter().flat_map(|call| evidence.paths(call)) {
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let told = telling.told(name);
+            if told > 0 && paths::area(&path) == Area::Source && !paths::is_declaration(&path) {
+                files.push((told, path));
+            }
+        }
+        files.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
+        let (_, path) = files.into_iter().next()?;
+        let place = file_place(&path, evidence).unwrap_or_else(|| CitedPlace {
+            path: path.clone(),
+            line: 1,
+            label: "file".to_owned(),
+            text: String::new(),
+        });
+        Some((telling.told(&format!("{path} {}", place.text)), place))
+    }
+
+    fn files(&self) -> Vec<PlannedCall> {
+        if self.terms.exact.is_empty() { named_files(&self.terms.telling()) } else { Vec::new() }
+    }
+
+    /// Returns `true` if the best definition has what was asked for, in its name, its documentation or its path: a word
+    /// in a body may be there for anything.
+    fn is_certain(&self, evidence: &Evidence) -> bool {
+        let Some(best) = self.entries(evidence).into_iter().next() else { return false };
+        let text = format!("{} {} {} {}", best.path, best.name, best.text, best.doc);
+        let telling = self.terms.telling();
+        // The very name that was asked for is all there is to ask.
+        match self.terms.exact.as_slice() {
+            [] => telling.told(&text) >= telling.count(),
+            names => names.iter().any(|name| symbols::last_name(name) == symbols::last_name(&best.name)),
+        }
+    }
+
+    /// Returns the places, the best first, and whether the best is certain.
+    fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
+        let mut places: Vec<CitedPlace> = Vec::new();
+        let mut is_certain = false;
+        for path in &self.terms.paths {
+            places.extend(file_place(path, evidence));
+            is_certain = !places.is_empty();
+        }
+        if let Some(values) = &self.values {
+            let (lines, is_sure) = values.places(evidence);
+            is_certain |= is_sure && places.is_empty();
+            places.extend(lines);
+        }
+        if places.is_empty() {
+            is_certain = self.is_certain(evidence);
+        }
+        let entries = self.entries(evidence);
+        if places.is_empty()
+            && let Some((told, file)) = self.file(evidence)
+        {
+            // How something works is best told by the file that is named after it.
+            let telling = self.terms.telling();
+            let best = entries.first();
+            let so_far = best.map_or(0, |best| telling.told(&format!("{} {} {}", best.path, best.name, best.doc)));
+            let is_elsewhere = best.is_none_or(|best| best.path != file.path);
+            if is_elsewhere && (told > so_far || told == so_far && self.is_mechanism) {
+                is_certain = told >= telling.count();
+                places.push(file);
+            }
+        }
+        places.extend(entries.iter().map(SymbolEntry::place));
+        if places.is_empty() {
+            places = self.found_lines(evidence);
+        }
+        let mut seen: Vec<(String, usize)> = Vec::new();
+        places.retain(|place| {
+            let key = (place.path.clone(), place.line);
+            let is_new = !seen.contains(&key);
+            seen.push(key);
+            is_new
+        });
+        places.truncate(MOST);
+        (places, is_certain)
+    }
+
+    /// Returns the lines with most of the terms, where nothing is defined that has any.
+    fn found_lines(&self, evidence: &Evidence) -> Vec<CitedPlace> {
+        let mut hits = self.lines().map(|call| evidence.hits(&call)).unwrap_or_default();
+        hits.retain(|hit| paths::area(&hit.path) != Area::Foreign && self.terms.told(&hit.text) > 0);
+        hits.sort_by_key(|hit| {
+            let told = self.terms.told(&format!("{} {}", hit.path, hit.text));
+            (std::cmp::Reverse(told), paths::area(&hit.path), hit.path.clone(), hit.line)
+        });
+        let place = |hit: crate::offline::evidence::Hit| CitedPlace {
+            path: hit.path,
+            line: hit.line,
+            label: "text".to_owned(),
+            text: hit.text.trim().to_owned(),
+        };
+        hits.into_iter().take(4).map(place).collect()
+    }
+}
+
+impl AnswerPart for Definitions {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        match n {
+            0 => {
+                let paths = self.terms.paths.iter().filter(|path| !path.contains('*')).take(3);
+                let mut calls: Vec<PlannedCall> = paths.map(|path| PlannedCall::read(path)).collect();
+                if self.terms.count() > 0 {
+                    calls.push(self.search());
+                    calls.extend(self.files());
+                }
+                calls.extend(self.values.iter().flat_map(Values::searches));
+                Some(calls)
+            }
+            1 if self.entries(evidence).is_empty() => Some(self.lines().into_iter().collect()),
+            1 => {
+                let file = self.file(evidence).map(|(_, place)| PlannedCall::read_part(&place.path, 1, 60));
+                Some(self.places(evidence).0.iter().take(2).map(window).chain(file).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        if self.terms.is_empty() {
+            return Report {
+                summary:
+                    "The request names nothing that can be searched for. Name a function, a type, a file or a topic."
+                        .to_owned(),
+                ..Report::default()
+            };
+        }
+        let (places, is_certain) = self.places(evidence);
+        let Some(best) = places.first() else {
+            return Report {
+                summary: format!("Nothing in the files matches {}.", self.terms.names()),
+                ..Report::default()
+            };
+        };
+        let cite = format!("`{}:{}`", best.path, best.line);
+        let summary = if is_certain {
+            format!("The best of {} for {} is {cite}.", places.len(), self.terms.names())
+        } else {
+            format!("{UNCERTAIN} for {}; the nearest is {cite}.", self.terms.names())
+        };
+        Report {
+            summary,
+            findings: places.iter().map(CitedPlace::bullet).collect(),
+            answer: best.statement(&evidence.lines_of(&best.path)),
+        }
+    }
+}
+
+/// Returns the first telling line of a file that the request names.
+fn file_place(path: &str, evidence: &Evidence) -> Option<CitedPlace> {
+    let lines = evidence.lines_of(path);
+    let line = source::purpose(path, &lines).map(|(line, _)| line).or_else(|| lines.keys().next().copied())?;
+    let text = lines.get(&line)?.trim().to_owned();
+    Some(CitedPlace { path: path.to_owned(), line, label: "file".to_owned(), text })
+}

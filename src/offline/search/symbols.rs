@@ -1,0 +1,99 @@
+//! What the tool `Symbols` is asked, and what it answers.
+//!
+//! Owns the calls and the form of the answer. Leaves judging the entries to the searches. Invariant: an entry is a place
+//! that the tool showed; a form that is not understood yields none.
+
+use serde_json::json;
+
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::CitedPlace;
+
+/// One definition, or one use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SymbolEntry {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    /// Such as `function` or `use in`.
+    pub(crate) kind: String,
+    /// With that of what it belongs to, as in `Cart.total`.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) doc: String,
+    /// Whether it fits much less than the best.
+    pub(crate) is_spare: bool,
+}
+
+impl SymbolEntry {
+    pub(crate) fn place(&self) -> CitedPlace {
+        let label = format!("{} `{}`", self.kind, self.name);
+        CitedPlace { path: self.path.clone(), line: self.line, label, text: self.doc.clone() }
+    }
+}
+
+/// Looks for definitions by a name or by words.
+pub(crate) fn definitions(query: &str, kind: Option<&str>, limit: usize) -> PlannedCall {
+    let mut input = json!({ "query": query, "limit": limit });
+    if let Some(kind) = kind {
+        input["kind"] = json!(kind);
+    }
+    PlannedCall::new("Symbols", input)
+}
+
+pub(crate) fn references(name: &str, imports: bool) -> PlannedCall {
+    let mut input = json!({ "query": name, "mode": "references", "limit": 200 });
+    if imports {
+        input["imports"] = json!(true);
+    }
+    PlannedCall::new("Symbols", input)
+}
+
+/// Lists what one file defines.
+pub(crate) fn outline(path: &str) -> PlannedCall {
+    PlannedCall::new("Symbols", json!({ "path": path, "mode": "outline" }))
+}
+
+/// Returns `true` if a call found what has the name, or all the words, that it asked for.
+pub(crate) fn is_exact(call: &PlannedCall, evidence: &Evidence) -> bool {
+    let lead = evidence.output(call).and_then(|text| text.lines().next()).unwrap_or_default();
+    !lead.is_empty() && !lead.starts_with("No definition")
+}
+
+pub(crate) fn entries(call: &PlannedCall, evidence: &Evidence) -> Vec<SymbolEntry> {
+    let mut found: Vec<SymbolEntry> = Vec::new();
+    let mut is_spare = false;
+    for line in evidence.output(call).unwrap_or_default().lines() {
+        if line == "[less likely:]" {
+            is_spare = true;
+        } else if let Some(doc) = line.strip_prefix("    ") {
+            if let Some(last) = found.last_mut() {
+                doc.trim().clone_into(&mut last.doc);
+            }
+        } else if let Some(entry) = entry(line, evidence) {
+            found.push(SymbolEntry { is_spare, ..entry });
+        }
+    }
+    found
+}
+
+/// Reads `path:line  kind name: text`.
+fn entry(line: &str, evidence: &Evidence) -> Option<SymbolEntry> {
+    let (place, rest) = line.split_once("  ")?;
+    let (path, number) = place.rsplit_once(':')?;
+    let (head, text) = rest.split_once(": ").unwrap_or((rest, ""));
+    let (kind, name) = head.trim_end_matches(':').rsplit_once(' ').unwrap_or((head, ""));
+    Some(SymbolEntry {
+        path: evidence.relative(path),
+        line: number.parse().ok()?,
+        kind: kind.trim().to_owned(),
+        name: name.to_owned(),
+        text: text.to_owned(),
+        doc: String::new(),
+        is_spare: false,
+    })
+}
+
+/// Returns the name of what `Cart.total` or `Cart::total` is called itself.
+pub(crate) fn last_name(name: &str) -> &str {
+    let after = name.rsplit("::").next().unwrap_or(name);
+    after.rsplit(['.', '#']).next().filter(|part| !part.is_empty()).unwrap_or(after)
+}

@@ -1,0 +1,106 @@
+//! Answering "which tests cover it, where is it tested": files of tests named after it, and tests that speak of it.
+//!
+//! Owns telling such questions. Leaves the testing framework to `project`. Invariant: cites only what a tool showed.
+
+use super::definitions::UNCERTAIN;
+use super::symbols::{self, SymbolEntry};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report};
+use crate::offline::text::contains_any;
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::terms::Terms;
+
+const MOST: usize = 6;
+
+#[derive(Debug)]
+pub(crate) struct Tests {
+    terms: Terms,
+}
+
+impl Tests {
+    pub(crate) fn new(question: &str) -> Self {
+        let mut terms = Terms::of(question);
+        terms.words.retain(|word| !["test", "cover", "fuzz"].contains(&word.stem.as_str()) || word.raw == "fuzzed");
+        Self { terms }
+    }
+
+    pub(crate) fn wanted(question: &str) -> bool {
+        contains_any(&question.to_lowercase(), " tested|which tests|what tests|tests for|tests of|test covers|fuzzed")
+    }
+
+    fn search(&self) -> PlannedCall {
+        symbols::definitions(&self.terms.query(), Some("test"), MOST)
+    }
+
+    /// Returns the files of tests that are named after most of the terms, with how many of them.
+    fn files(&self, evidence: &Evidence) -> Vec<(usize, String)> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        for path in super::named_files(&self.terms).iter().flat_map(|call| evidence.paths(call)) {
+            let told = self.terms.told(path.rsplit('/').next().unwrap_or(&path));
+            let is_test = paths::area(&path) == Area::Test && paths::language(&path).is_some();
+            if is_test && told > 0 && !paths::is_fixture(&path) && !found.iter().any(|(_, known)| *known == path) {
+                found.push((told, path));
+            }
+        }
+        found.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
+        let most = found.first().map_or(0, |(told, _)| *told);
+        found.retain(|(told, _)| *told == most);
+        found
+    }
+
+    fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
+        let files = self.files(evidence);
+        let most = files.first().map_or(0, |(told, _)| *told);
+        let is_named = most * 2 > self.terms.count();
+        let mut entries = symbols::entries(&self.search(), evidence);
+        entries.retain(|entry| !entry.is_spare);
+        let is_certain = is_named || symbols::is_exact(&self.search(), evidence);
+        // A test in a file of that name comes before the file itself.
+        let mut places: Vec<CitedPlace> = Vec::new();
+        if is_named || entries.is_empty() {
+            for (_, path) in files.iter().take(2) {
+                let within = entries.iter().find(|entry| entry.path == *path);
+                places.push(within.map_or_else(|| tests_in(path), SymbolEntry::place));
+            }
+        }
+        places.extend(entries.iter().map(SymbolEntry::place));
+        let mut seen: Vec<(String, usize)> = Vec::new();
+        places.retain(|place| {
+            let key = (place.path.clone(), place.line);
+            let is_new = !seen.contains(&key);
+            seen.push(key);
+            is_new
+        });
+        (places, is_certain)
+    }
+}
+
+fn tests_in(path: &str) -> CitedPlace {
+    CitedPlace { path: path.to_owned(), line: 1, label: "file".to_owned(), text: "named after it".to_owned() }
+}
+
+impl AnswerPart for Tests {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        match n {
+            0 if self.terms.count() > 0 => {
+                Some(std::iter::once(self.search()).chain(super::named_files(&self.terms)).collect())
+            }
+            1 => Some(self.places(evidence).0.iter().take(2).map(super::window).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let (places, is_certain) = self.places(evidence);
+        let Some(best) = places.first() else {
+            return Report { summary: format!("No test speaks of {}.", self.terms.names()), ..Report::default() };
+        };
+        let cite = format!("`{}:{}`", best.path, best.line);
+        let summary = if is_certain {
+            format!("The tests of {} begin with {cite}.", self.terms.names())
+        } else {
+            format!("{UNCERTAIN} on tests of {}; the nearest is {cite}.", self.terms.names())
+        };
+        Report { summary, findings: places.iter().take(MOST).map(CitedPlace::bullet).collect(), answer: String::new() }
+    }
+}
