@@ -271,7 +271,7 @@ fn the_session_is_kept_and_holds_no_key() {
     let secret = "sk-test-very-secret-key-0123456789";
     bench.file("leak.txt", &format!("the key is {secret}\n"));
     let output = bench
-        .command(&["-p", "read leak.txt", "--model", "offline", "--output-format", "stream-json"])
+        .command(&["-p", "read all .txt files", "--model", "offline", "--output-format", "stream-json"])
         .env("ANTHROPIC_API_KEY", secret)
         .output()
         .unwrap();
