@@ -3,7 +3,7 @@
 //! Owns the tags, the status line and the form of a citation. Leaves the content to the parts. Invariant: a report that was
 //! cut short, failed or was cancelled is never taken for a complete one; what is quoted was in a tool result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::evidence::{Evidence, Exchange, PlannedCall};
@@ -159,6 +159,12 @@ pub(super) struct CitedPlace {
 }
 
 impl CitedPlace {
+    /// Leaves out a place that stands before already, whatever it was called there.
+    pub(super) fn keep_first(places: &mut Vec<Self>) {
+        let mut seen = HashSet::new();
+        places.retain(|place| seen.insert((place.path.clone(), place.line)));
+    }
+
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
         let head = format!("- `{}:{}` {}", self.path, self.line, self.label);

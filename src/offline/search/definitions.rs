@@ -161,13 +161,7 @@ impl Definitions {
         if places.is_empty() {
             places = self.found_lines(evidence);
         }
-        let mut seen: Vec<(String, usize)> = Vec::new();
-        places.retain(|place| {
-            let key = (place.path.clone(), place.line);
-            let is_new = !seen.contains(&key);
-            seen.push(key);
-            is_new
-        });
+        CitedPlace::keep_first(&mut places);
         places.truncate(MOST);
         (places, is_certain)
     }

@@ -64,13 +64,7 @@ impl Tests {
             }
         }
         places.extend(entries.iter().map(SymbolEntry::place));
-        let mut seen: Vec<(String, usize)> = Vec::new();
-        places.retain(|place| {
-            let key = (place.path.clone(), place.line);
-            let is_new = !seen.contains(&key);
-            seen.push(key);
-            is_new
-        });
+        CitedPlace::keep_first(&mut places);
         (places, is_certain)
     }
 }
