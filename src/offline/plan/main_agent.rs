@@ -13,6 +13,7 @@ use super::subagent::{ALL_FILES, DEFINITIONS, HISTORY, Inquiry, PLACE_HISTORY, T
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Received};
 use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
+use crate::offline::search::enumeration::Enumeration;
 use crate::offline::search::history::{GitHistory, PlaceHistory};
 use crate::offline::search::tests::Tests;
 use crate::offline::search::uses::Uses;
@@ -41,7 +42,9 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
         Intent::Decline { what } => Declined::boxed(what, text),
         Intent::Direct(direct) => Box::new(DirectCall(direct)),
         Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
-        Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
+        Intent::Topic(topic) => {
+            Delegation::boxed(vec![topic_task(topic, text)], Form::Sections, Intent::Topic(topic), text)
+        }
         Intent::Files { glob } => {
             let what = format!("{ALL_FILES}{glob}` and summarize what each one does");
             let tasks = vec![Task::item(&what)];
@@ -79,6 +82,11 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan>
             &format!("{PLACE_HISTORY} “{}”", quoted(question)),
             "the file or folder that is meant, and the latest commits that touched it.",
         );
+        return Delegation::boxed(vec![task], Form::Sections, intent, text);
+    }
+    if Enumeration::wanted(question).is_some() {
+        let to_return = "what holds them all, or each of them, as path:line.";
+        let task = Task::new("search-specialist", "Search for the list", quoted(question).as_str(), to_return);
         return Delegation::boxed(vec![task], Form::Sections, intent, text);
     }
     let mut tasks = searches(question);
@@ -132,12 +140,12 @@ impl Task {
 
 fn item_task(item: &str) -> Task {
     match request::read(item) {
-        Intent::Topic(topic) => Task { title: Task::item(item).title, ..topic_task(topic) },
+        Intent::Topic(topic) => Task { title: Task::item(item).title, ..topic_task(topic, item) },
         _ => Task::item(item),
     }
 }
 
-fn topic_task(topic: Topic) -> Task {
+fn topic_task(topic: Topic, text: &str) -> Task {
     match topic {
         Topic::LayoutPart => Task::new(
             "explore",
@@ -151,11 +159,35 @@ fn topic_task(topic: Topic) -> Task {
             "Find how this project is built: build system, dependencies, entry points",
             "the manifests with name, version and dependencies, the build command, where a run begins, with path:line.",
         ),
+        Topic::EntryPoints => Task::new(
+            "explore",
+            "Entry points",
+            "Find the entry points: where execution begins",
+            "each entry point with its path:line, and the manifest that names it.",
+        ),
         Topic::Tests => Task::new(
             "explore",
             "Tests and frameworks",
             "Find what testing framework this project uses",
             "the framework with the path:line that shows it, where the tests are, and the command that runs them.",
+        ),
+        Topic::TestRun => Task::new(
+            "explore",
+            "How tests are run",
+            &format!("Find how the tests of this project are run: {}", text.trim()),
+            "the command with the path:line that states it, the framework, and where the tests are.",
+        ),
+        Topic::Toolchain => Task::new(
+            "explore",
+            "Required versions",
+            "Find which version of the language this project requires, its toolchain",
+            "the version with the path:line that states it.",
+        ),
+        Topic::Dependencies => Task::new(
+            "explore",
+            "Dependencies",
+            &format!("Find the dependencies of this project: {}", text.trim()),
+            "each package with the path:line that names it.",
         ),
         Topic::GitHistory => Task::new(
             "explore",
@@ -179,7 +211,7 @@ fn topic_task(topic: Topic) -> Task {
 }
 
 fn topics() -> Vec<Task> {
-    [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].into_iter().map(topic_task).collect()
+    [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].map(|topic| topic_task(topic, "")).into()
 }
 
 /// Puts a question where the quotes around it stay the outermost.

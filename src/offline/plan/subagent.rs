@@ -12,6 +12,7 @@ use crate::offline::project::files::Files;
 use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::{self, Intent};
 use crate::offline::search::definitions::Definitions;
+use crate::offline::search::enumeration::Enumeration;
 use crate::offline::search::history::{GitHistory, PlaceHistory};
 use crate::offline::search::tests::Tests;
 use crate::offline::search::uses::Uses;
@@ -96,7 +97,7 @@ impl Inquiry {
     pub(crate) fn for_intent(intent: Intent, text: &str) -> Self {
         match intent {
             Intent::Overview => Self::of(project::overview()),
-            Intent::Topic(topic) => Self::of(vec![project::part(topic)]),
+            Intent::Topic(topic) => Self::of(vec![project::part(topic, text)]),
             Intent::Files { glob } => Self::of(vec![Box::new(Files::new(&glob))]),
             Intent::Direct(direct) => Self::of(vec![Box::new(direct)]),
             Intent::Counted(_, inner) => Self::for_intent(*inner, text),
@@ -128,6 +129,9 @@ impl Inquiry {
         }
         if Tests::wanted(question) {
             return Self::of(vec![Box::new(Tests::new(question))]);
+        }
+        if let Some(listing) = Enumeration::wanted(question) {
+            return Self::of(vec![Box::new(listing)]);
         }
         Self::of(vec![Box::new(Definitions::new(question))])
     }

@@ -1,9 +1,7 @@
-//! How the project is built, where a run begins, and which version and license it states.
+//! How the project is built, and where a run begins.
 //!
 //! Owns finding manifests and entry points. Leaves the formats of manifests to `manifest`. Invariant: names only what was
 //! read.
-
-use std::collections::BTreeMap;
 
 use super::manifest::{self, Fact, Kind, TOOLS};
 use crate::offline::evidence::{Evidence, PlannedCall};
@@ -14,11 +12,15 @@ use crate::offline::text::source;
 #[derive(Debug)]
 pub(crate) struct Build;
 
+/// Where a run begins, and nothing else.
+#[derive(Debug)]
+pub(crate) struct EntryPoints;
+
 const MAINS: &str =
     "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
 const ROOTS: &str = "**/{src/lib.rs,src/main.rs,__main__.py,index.js,index.ts,src/index.js,src/index.ts}";
 
-fn manifests() -> PlannedCall {
+pub(crate) fn manifests() -> PlannedCall {
     let names: Vec<&str> = TOOLS.iter().map(|row| row.0).collect();
     PlannedCall::glob(&format!("**/{{{}}}", names.join(",")))
 }
@@ -35,6 +37,15 @@ pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
     all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
     all.truncate(MOST);
     all
+}
+
+/// Returns what the manifests state, each with the path of its manifest.
+pub(crate) fn stated(evidence: &Evidence) -> Vec<(String, Fact)> {
+    let of = |path: String| {
+        let facts = manifest::facts(&path, &evidence.lines_of(&path));
+        facts.into_iter().map(move |fact| (path.clone(), fact))
+    };
+    found(evidence).into_iter().flat_map(of).collect()
 }
 
 impl AnswerPart for Build {
@@ -58,16 +69,7 @@ impl AnswerPart for Build {
         }
         let entries = entries(evidence);
         findings.extend(entries.iter().take(6).map(CitedPlace::bullet));
-        let roots: Vec<String> = evidence
-            .paths(&PlannedCall::glob(ROOTS))
-            .into_iter()
-            .filter(|path| paths::area(path) == Area::Source)
-            .take(5)
-            .map(|path| format!("`{path}`"))
-            .collect();
-        if !roots.is_empty() {
-            findings.push(format!("- Roots of the source: {}", roots.join(", ")));
-        }
+        findings.extend(roots(evidence));
         let summary = match paths.first() {
             Some(path) => {
                 let row = manifest::tool(path);
@@ -91,6 +93,43 @@ impl AnswerPart for Build {
         };
         Report { summary, findings, answer: String::new() }
     }
+}
+
+impl AnswerPart for EntryPoints {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        Build.stage(n, evidence)
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let named = stated(evidence).into_iter().filter(|(_, fact)| fact.kind == Kind::Binary);
+        let label = || "entry point".to_owned();
+        let named = named.map(|(path, fact)| CitedPlace { path, line: fact.line, label: label(), text: fact.value });
+        let mut places: Vec<CitedPlace> = named.chain(entries(evidence)).collect();
+        CitedPlace::keep_first(&mut places);
+        let summary = match places.as_slice() {
+            [] => "I found nothing certain: no manifest names an entry point, and there is no main function. It looks like \
+                   a library."
+                .to_owned(),
+            [one] => format!("A run begins at `{}:{}`.", one.path, one.line),
+            [first, rest @ ..] => {
+                format!("A run begins at `{}:{}`; there are {} more entry points.", first.path, first.line, rest.len())
+            }
+        };
+        let findings = places.iter().take(12).map(CitedPlace::bullet).chain(roots(evidence)).collect();
+        Report { summary, findings, answer: String::new() }
+    }
+}
+
+/// Returns a line with the files that sources usually begin with.
+fn roots(evidence: &Evidence) -> Option<String> {
+    let roots: Vec<String> = evidence
+        .paths(&PlannedCall::glob(ROOTS))
+        .into_iter()
+        .filter(|path| paths::area(path) == Area::Source)
+        .take(5)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    (!roots.is_empty()).then(|| format!("- Roots of the source: {}", roots.join(", ")))
 }
 
 fn entries(evidence: &Evidence) -> Vec<CitedPlace> {
@@ -133,116 +172,4 @@ fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
         out.push(format!("- {title} (`{path}:{}`): {}{more}", first.line, shown.join(", ")));
     }
     out
-}
-
-/// One word that a manifest states.
-#[derive(Debug)]
-pub(crate) struct Package {
-    /// The version or the licence.
-    pub(crate) asked: Kind,
-}
-
-const LICENSES: &str = "{LICENSE,LICENCE,COPYING}*";
-
-/// What the text of a licence says near its beginning, and what it is called.
-const TEXTS: [(&str, &str); 11] = [
-    ("MIT License", "MIT"),
-    ("Permission is hereby granted, free of charge", "MIT"),
-    ("Apache License", "Apache-2.0"),
-    ("GNU AFFERO GENERAL PUBLIC LICENSE", "AGPL"),
-    ("GNU LESSER GENERAL PUBLIC LICENSE", "LGPL"),
-    ("GNU GENERAL PUBLIC LICENSE", "GPL"),
-    ("Mozilla Public License", "MPL"),
-    ("ISC License", "ISC"),
-    ("Redistribution and use in source and binary forms", "BSD"),
-    ("CC0 1.0", "CC0-1.0"),
-    ("This is free and unencumbered software", "Unlicense"),
-];
-
-fn license(lines: &BTreeMap<usize, String>) -> Option<(usize, &'static str)> {
-    lines.iter().find_map(|(number, line)| {
-        let lower = line.to_lowercase();
-        let (_, name) = TEXTS.iter().find(|(text, _)| lower.contains(&text.to_lowercase()))?;
-        Some((*number, *name))
-    })
-}
-
-impl Package {
-    /// Returns the files with the text of the licence.
-    fn texts(evidence: &Evidence) -> Vec<String> {
-        evidence.paths(&PlannedCall::glob(LICENSES))
-    }
-}
-
-fn assignments() -> PlannedCall {
-    PlannedCall::grep(
-        "^\\s*(export const |const |pub const )?(__version__|version)\\b[^=:]*[:=] *['\"]?v?[0-9]+\\.",
-        60,
-    )
-}
-
-impl AnswerPart for Package {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        match n {
-            0 => {
-                let manifests = Build.stage(0, evidence).unwrap_or_default().into_iter().take(1);
-                let other = if self.asked == Kind::License { PlannedCall::glob(LICENSES) } else { assignments() };
-                Some(manifests.chain([other]).collect())
-            }
-            1 => {
-                let texts = Self::texts(evidence).into_iter().take(1).map(|path| PlannedCall::read_part(&path, 1, 25));
-                Some(found(evidence).iter().map(|path| PlannedCall::read(path)).chain(texts).collect())
-            }
-            _ => None,
-        }
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report {
-        let manifests = found(evidence);
-        let all: Vec<(&String, Vec<Fact>)> =
-            manifests.iter().map(|path| (path, manifest::facts(path, &evidence.lines_of(path)))).collect();
-        let first = |kind: Kind| {
-            all.iter().find_map(|(path, facts)| {
-                let fact = facts.iter().find(|fact| fact.kind == kind)?;
-                Some((fact.value.clone(), format!("`{path}:{}`", fact.line)))
-            })
-        };
-        let name = first(Kind::Name).map(|(name, _)| format!(" of `{name}`")).unwrap_or_default();
-        let stated = first(self.asked);
-        if self.asked == Kind::License {
-            let text = Self::texts(evidence).into_iter().next();
-            let told = text.as_ref().and_then(|path| {
-                let (line, name) = license(&evidence.lines_of(path))?;
-                Some((name.to_owned(), format!("`{path}:{line}`")))
-            });
-            let summary = match (stated.or(told), text) {
-                (Some((value, cite)), _) => format!("The license{name} is `{value}` ({cite})."),
-                (None, Some(text)) => {
-                    format!("Nothing certain: no manifest states a license, and I do not know the text in `{text}`.")
-                }
-                (None, None) => "Nothing certain: no manifest and no file states a license.".to_owned(),
-            };
-            return Report { summary, ..Report::default() };
-        }
-        let mut hits = evidence.hits(&assignments());
-        hits.retain(|hit| {
-            matches!(paths::area(&hit.path), Area::Source | Area::Setting) && !manifests.contains(&hit.path)
-        });
-        hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
-        let mut others = hits.iter().map(|hit| {
-            CitedPlace { path: hit.path.clone(), line: hit.line, label: "field".to_owned(), text: hit.text.clone() }
-                .bullet()
-        });
-        let summary = match stated {
-            Some((value, cite)) => format!("The version{name} is `{value}` ({cite})."),
-            None => match hits.first() {
-                Some(hit) => {
-                    others.next();
-                    format!("No manifest states a version; `{}:{}` has `{}`.", hit.path, hit.line, quotable(&hit.text))
-                }
-                None => "No manifest and no constant states a version.".to_owned(),
-            },
-        };
-        Report { summary, findings: others.take(3).collect(), answer: String::new() }
-    }
 }

@@ -67,7 +67,8 @@ pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         "Cargo.toml" | "pyproject.toml" => toml(lines),
         "setup.cfg" => settings(lines),
         "pom.xml" => pom(lines),
-        "configure.ac" | "gradle.properties" => stated(lines),
+        "configure.ac" | "CMakeLists.txt" | "meson.build" => called(lines),
+        "gradle.properties" => stated(lines),
         _ if name.ends_with(".gemspec") || name.starts_with("build.gradle") => stated(lines),
         _ => Vec::new(),
     }
@@ -233,9 +234,15 @@ fn make(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
 /// Reads `[metadata]` and `[options]` of a `setup.cfg`.
 fn settings(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let mut found = Vec::new();
-    let mut is_requirement = false;
+    let (mut is_requirement, mut is_script) = (false, false);
     for (number, line) in lines {
-        if is_requirement && line.starts_with([' ', '\t']) && !line.trim().is_empty() {
+        let is_indented = line.starts_with([' ', '\t']) && !line.trim().is_empty();
+        if is_script && is_indented {
+            found.push(fact(Kind::Binary, line.trim(), *number));
+            continue;
+        }
+        is_script = ["console_scripts", "gui_scripts"].iter().any(|key| line.trim().starts_with(key));
+        if is_requirement && is_indented {
             found.push(fact(Kind::Dependency, requirement(line), *number));
             continue;
         }
@@ -287,19 +294,18 @@ fn pom(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     found
 }
 
-/// Reads manifests that are programs, as far as a line states a thing in quotes or in the form of autoconf.
+/// Reads manifests that are programs, as far as a line states a thing in quotes.
 fn stated(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let mut found = Vec::new();
     for (number, raw) in lines {
         let line = raw.trim();
-        if let Some((name, rest)) = line.strip_prefix("AC_INIT(").and_then(|rest| rest.split_once(',')) {
-            let clean = |text: &str| text.trim_matches(['[', ']', ')', ' ']).to_owned();
-            found.push(fact(Kind::Name, &clean(name), *number));
-            found.push(fact(Kind::Version, &clean(rest.split(',').next().unwrap_or_default()), *number));
+        if line.contains("add_runtime_dependency") || line.contains("add_dependency") {
+            let name = line.split(['"', '\'', '<', '>']).nth(1);
+            found.extend(name.map(|name| fact(Kind::Dependency, name, *number)));
             continue;
         }
-        if line.contains("add_runtime_dependency") || line.contains("add_dependency") {
-            found.extend(line.split(['"', '\'']).nth(1).map(|name| fact(Kind::Dependency, name, *number)));
+        if let Some((kind, name)) = gradle(line) {
+            found.push(fact(kind, name, *number));
             continue;
         }
         let Some((key, value)) = line.split_once('=') else { continue };
@@ -317,6 +323,69 @@ fn stated(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         }
     }
     found
+}
+
+/// Reads `implementation("group:name:1.0")` of Gradle.
+fn gradle(line: &str) -> Option<(Kind, &str)> {
+    let words = ["implementation", "api", "compileOnly", "runtimeOnly", "testImplementation", "testRuntimeOnly"];
+    let word =
+        words.into_iter().find(|word| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(['(', ' '])))?;
+    let notation = line.split(['"', '\'']).nth(1).filter(|text| text.contains(':'))?;
+    let kind = if word.starts_with("test") { Kind::DevDependency } else { Kind::Dependency };
+    Some((kind, notation.rsplit_once(':').filter(|(name, _)| name.contains(':')).map_or(notation, |(name, _)| name)))
+}
+
+/// Reads manifests made of calls, whose arguments may stand on lines of their own: of autoconf, CMake and Meson.
+fn called(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let mut open: Option<(String, Vec<(String, usize)>)> = None;
+    for (number, raw) in lines {
+        let line = raw.split(['#']).next().unwrap_or_default().trim();
+        let mut rest = line;
+        if open.is_none() {
+            let Some((call, after)) = line.split_once('(') else { continue };
+            let call = call.rsplit([' ', '=']).next().unwrap_or_default().to_lowercase();
+            open = Some((call, Vec::new()));
+            rest = after;
+        }
+        let Some((call, arguments)) = open.as_mut() else { continue };
+        let is_closed = rest.contains(')');
+        let inner = rest.split(')').next().unwrap_or_default();
+        let clean = |text: &str| text.trim().trim_matches(['[', ']', '\'', '"']).trim().to_owned();
+        let is_split = |sign: char| {
+            sign == ',' || sign == ' ' && call.contains("project") || sign == ' ' && call == "find_package"
+        };
+        arguments.extend(inner.split(is_split).map(clean).filter(|text| !text.is_empty()).map(|text| (text, *number)));
+        if is_closed || arguments.len() > 8 {
+            found.extend(told(call, arguments));
+            open = None;
+        }
+    }
+    found
+}
+
+/// Returns what one call of a manifest states.
+fn told(call: &str, arguments: &[(String, usize)]) -> Vec<Fact> {
+    let one = |kind: Kind, at: usize| {
+        let (text, line) = arguments.get(at)?;
+        Some(fact(kind, requirement(text), *line))
+    };
+    let after = |word: &str| {
+        let at = arguments.iter().position(|(text, _)| text.to_lowercase().starts_with(word))?;
+        let (text, line) = &arguments[at];
+        match text.split_once(':') {
+            Some((_, value)) => Some(fact(Kind::Version, value.trim().trim_matches('\''), *line)),
+            None => one(Kind::Version, at + 1),
+        }
+    };
+    let facts = match call {
+        "ac_init" => vec![one(Kind::Name, 0), one(Kind::Version, 1)],
+        "project" => vec![one(Kind::Name, 0), after("version")],
+        "pkg_check_modules" => vec![one(Kind::Dependency, 1)],
+        "find_package" | "dependency" => vec![one(Kind::Dependency, 0)],
+        _ => Vec::new(),
+    };
+    facts.into_iter().flatten().collect()
 }
 
 fn setup(lines: &BTreeMap<usize, String>) -> Vec<Fact> {

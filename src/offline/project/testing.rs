@@ -6,15 +6,19 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use super::build::{self, Build};
+use super::build;
 use super::manifest::{self, Kind};
 use crate::offline::evidence::{Evidence, Hit, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::lists;
 use crate::offline::text::paths::{self, Area};
+use crate::offline::text::terms::Terms;
 
-#[derive(Debug)]
-pub(crate) struct Testing;
+#[derive(Debug, Default)]
+pub(crate) struct Testing {
+    /// Set where it is asked how the tests are run: which of them, if some are named.
+    pub(crate) run: Option<Terms>,
+}
 
 /// A framework and what gives it away.
 struct Framework {
@@ -219,7 +223,7 @@ impl AnswerPart for Testing {
         match n {
             0 => {
                 let mut calls = vec![manifest_lines(), source_lines(), PlannedCall::glob(SETTINGS), case_counts()];
-                calls.extend(Build.stage(0, evidence).unwrap_or_default().into_iter().take(1));
+                calls.push(build::manifests());
                 Some(calls)
             }
             1 => Some(build::found(evidence).iter().take(3).map(|path| PlannedCall::read(path)).collect()),
@@ -253,14 +257,18 @@ impl AnswerPart for Testing {
             let names: Vec<String> = settings.iter().take(4).map(|path| format!("`{path}`")).collect();
             findings.push(format!("- Settings of the tests: {}", names.join(", ")));
         }
-        let run = command(evidence, &shown);
-        let answer = answer(&shown, run.as_deref());
+        let run = command(evidence, &shown, self.run.as_ref());
+        let answer = match (&self.run, &run) {
+            (Some(_), Some(run)) => format!("Run the tests with {run}."),
+            _ => answer(&shown, run.as_deref()),
+        };
         let summary = match shown.first() {
+            _ if self.run.is_some() && run.is_some() => answer.clone(),
             Some(_) => answer.clone(),
             None if cases.is_empty() => "I found no testing framework and no tests, none that I know.".to_owned(),
             None => "There are tests, but no framework that is known here.".to_owned(),
         };
-        Report { summary, findings, answer: if shown.is_empty() { String::new() } else { answer } }
+        Report { summary, findings, answer }
     }
 }
 
@@ -286,14 +294,24 @@ fn answer(shown: &[Shown], run: Option<&str>) -> String {
     text
 }
 
-/// Returns the command that runs the tests: the project's own script, else the framework's usual one.
-fn command(evidence: &Evidence, shown: &[Shown]) -> Option<String> {
-    for path in build::found(evidence) {
-        let facts = manifest::facts(&path, &evidence.lines_of(&path));
-        let script = facts.iter().find(|fact| fact.kind == Kind::Script && fact.value.starts_with("test:"));
-        if let Some(script) = script {
-            return Some(format!("`npm test`, which is `{}` (`{path}:{}`)", script.value[5..].trim(), script.line));
-        }
+/// Returns the command that runs the tests: the project's own script or target, else the framework's usual one.
+fn command(evidence: &Evidence, shown: &[Shown], named: Option<&Terms>) -> Option<String> {
+    let facts = build::stated(evidence);
+    let of = |kind: Kind| facts.iter().filter(move |(_, fact)| fact.kind == kind);
+    let key = |value: &str| value.split(':').next().unwrap_or_default().to_owned();
+    let asked = of(Kind::Script).find(|(_, fact)| named.is_some_and(|terms| terms.told(&key(&fact.value)) > 0));
+    let script = asked.or_else(|| of(Kind::Script).find(|(_, fact)| key(&fact.value) == "test"));
+    if let Some((path, fact)) = script {
+        let (name, text) = fact.value.split_once(':').unwrap_or((&fact.value, ""));
+        let runner = if path.ends_with("composer.json") { "composer" } else { "npm" };
+        let word = if name == "test" { "test".to_owned() } else { format!("run {name}") };
+        return Some(format!("`{runner} {word}`, which is `{}` (`{path}:{}`)", text.trim(), fact.line));
+    }
+    let target = ["test", "check", "tests"]
+        .iter()
+        .find_map(|name| of(Kind::Target).find(|(path, fact)| fact.value == *name && !path.contains('/')));
+    if let Some((path, fact)) = target {
+        return Some(format!("`make {}` (`{path}:{}`)", fact.value, fact.line));
     }
     let usual = shown.iter().map(|entry| entry.framework.command).find(|command| !command.is_empty());
     let by_tool = build::found(evidence).into_iter().find_map(|path| manifest::tool(&path).map(|row| row.3));

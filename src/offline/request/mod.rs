@@ -14,7 +14,7 @@ use vocabulary::{beyond, is_overview, topic};
 
 pub(crate) use delegation::mentions;
 pub(crate) use tools::Direct;
-pub(crate) use vocabulary::Topic;
+pub(crate) use vocabulary::{Topic, beside};
 
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, strip};
@@ -80,11 +80,19 @@ fn single(text: &str, lower: &str) -> Intent {
     }
     let terms = Terms::of(text);
     match terms.paths.as_slice() {
-        [path] if terms.count() == 0 && !path.ends_with('/') && !path.starts_with('/') => {
+        [path] if is_reading(&terms) && !path.ends_with('/') && !path.starts_with('/') => {
             Intent::Files { glob: if path.contains('/') { path.clone() } else { format!("**/{path}") } }
         }
         _ => Intent::Question(text.to_owned()),
     }
+}
+
+/// Words that ask what one file is for.
+const READING: &str =
+    "read open summarize summarise summary outline overview purpose content contents describe short briefly";
+
+fn is_reading(terms: &Terms) -> bool {
+    terms.exact.is_empty() && terms.words.iter().all(|word| lists(READING, &word.raw))
 }
 
 /// Words that stand in a request for a change but name nothing to look for.

@@ -11,10 +11,16 @@ use crate::offline::text::{contains_any, lists};
 pub(crate) enum Topic {
     LayoutPart,
     Build,
+    EntryPoints,
     Tests,
+    /// How the tests are run.
+    TestRun,
     GitHistory,
     Version,
     License,
+    /// Which version of a language or tool is needed.
+    Toolchain,
+    Dependencies,
 }
 
 /// What only a language model can do, and the first words that ask for it.
@@ -80,12 +86,30 @@ const FILLER: &str = "identify determine check examine inspect report return evi
     does do main important relevant various path number how-to currently provided together available out look tool tools library libraries whole";
 
 /// Topic, phrases that settle it, words that may go with it.
-const TOPICS: [(Topic, &str, &str); 6] = [
+const TOPICS: [(Topic, &str, &str); 10] = [
+    (
+        Topic::TestRun,
+        "run the tests|run tests|run the unit tests|run the integration tests|run the test suite|run the specs|tests run|tests of this project are run",
+        "test tests unit integration suite specs spec command commands locally",
+    ),
+    (
+        Topic::Toolchain,
+        "version of python|python version|rust version|msrv|node version|version of rust|version of node|go version|version of go|php version|\
+         ruby version|java version|version of java|version of ruby|version of php|compiler version|toolchain",
+        "version versions python rust node go php ruby java compiler toolchain language minimum msrv need required requires require supported supports needed",
+    ),
+    (
+        Topic::Dependencies,
+        "dependencies|depend on|depends on|libraries|third-party|third party|which packages|which crates|which gems|which library|which package|\
+         which crate|which gem",
+        "dependency dependencies depend depends library libraries third-party third party external package packages crate crates gem gems need \
+         needs require requires required direct runtime build builds rely relies",
+    ),
     (
         Topic::Tests,
-        "test framework|testing framework|test runner|test suite|run the tests|run tests|is this tested|is it tested|project tested|unit tests|the tests|\
+        "test framework|testing framework|test runner|test suite|how many tests|is this tested|is it tested|project tested|unit tests|the tests|\
          tests live|tests are|test setup|project is tested",
-        "test tests testing tested framework frameworks runner suite unit integration setup dependencies kept live command commands configuration",
+        "many test tests testing tested framework frameworks runner suite unit integration setup dependencies kept live command commands configuration",
     ),
     (
         Topic::GitHistory,
@@ -95,12 +119,16 @@ const TOPICS: [(Topic, &str, &str); 6] = [
          git log most often frequently changing hot",
     ),
     (
+        Topic::EntryPoints,
+        "entry point",
+        "entry point points start starts begin begins run execution command line cli binary binaries main executable executables",
+    ),
+    (
         Topic::Build,
-        "entry point|build system|how is this built|project built|project is built|build this|build it|dependencies|how do i build|compile this|\
-         build and run|depend on|run this project|build tool|version of python|python version|rust version|msrv|node version|version of rust|\
-         version of node|go version|php version|ruby version|java version|depends on|libraries does|libraries do",
-        "build built builds building system entry point points dependency dependencies depend depends compile compiled run start install manifest manifests \
-         binaries binary external third-party third party crates packages version versions python rust node go php ruby java minimum required requires require supported supports msrv",
+        "entry point|build system|how is this built|project built|project is built|build this|build it|how do i build|compile this|\
+         build and run|run this project|build tool",
+        "build built builds building system entry point points dependency dependencies compile compiled run start install manifest manifests command line \
+         binaries binary",
     ),
     (
         Topic::LayoutPart,
@@ -116,9 +144,21 @@ const TOPICS: [(Topic, &str, &str); 6] = [
     ),
 ];
 
-/// Returns the side of the project that a text is about, if it is about nothing else.
+/// Returns the side of the project that a text is about, if it is about nothing else. What it depends on may be one thing
+/// that has a name.
 pub(crate) fn topic(lower: &str) -> Option<Topic> {
-    let (topic, _, words) = TOPICS.iter().find(|(_, phrases, _)| contains_any(lower, phrases))?;
-    let settled = lower.contains("testing framework") || lower.contains("test framework");
-    (settled || leftover(lower, &[words, PROJECT_WORDS, OVERVIEW_WORDS, FILLER]) == 0).then_some(*topic)
+    let settled =
+        contains_any(lower, "testing framework|test framework|dependencies of this project|tests of this project");
+    let fits = |(topic, phrases, words): &&(Topic, &str, &str)| {
+        let named = usize::from(*topic == Topic::Dependencies);
+        contains_any(lower, phrases)
+            && (settled || leftover(lower, &[words, PROJECT_WORDS, OVERVIEW_WORDS, FILLER]) <= named)
+    };
+    TOPICS.iter().find(fits).map(|row| row.0)
+}
+
+/// Returns the terms of a text that are not the words of a topic.
+pub(crate) fn beside(topic: Topic, text: &str) -> Terms {
+    let words = TOPICS.iter().find(|row| row.0 == topic).map_or("", |row| row.2);
+    [words, PROJECT_WORDS, OVERVIEW_WORDS, FILLER].iter().fold(Terms::of(text), |terms, list| terms.without(list))
 }

@@ -5,13 +5,13 @@
 
 use super::symbols::{self, SymbolEntry};
 use super::values::Values;
-use super::{named_files, window};
+use super::window;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
-use crate::offline::text::contains_any;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 use crate::offline::text::terms::Terms;
+use crate::offline::text::{contains_any, parts};
 
 /// How the summary of a search begins that is not sure of its first place.
 pub(crate) const UNCERTAIN: &str = "I found nothing certain";
@@ -23,10 +23,10 @@ const MOST_LINES: usize = 60;
 #[derive(Debug)]
 pub(crate) struct Definitions {
     pub(crate) terms: Terms,
+    /// What the tool is asked for.
+    query: String,
     kind: Option<&'static str>,
     values: Option<Values>,
-    /// Whether it is asked how something is done.
-    is_mechanism: bool,
 }
 
 impl Definitions {
@@ -40,24 +40,19 @@ impl Definitions {
             None
         };
         let terms = Terms::of(question);
-        let values = Values::wanted(question).then(|| Values { terms: terms.clone() });
-        let is_mechanism =
-            kind.is_none() && (lower.starts_with("how ") || contains_any(&lower, " handled| implemented| done"));
-        Self { terms, kind, values, is_mechanism }
+        // A name alone is looked up; all else is told in the words of the question.
+        let query = if terms.words.is_empty() { terms.query() } else { question.to_owned() };
+        Self { terms, query, kind, values: Values::wanted(question) }
     }
 
     /// Returns the search for one name, such as `res.json`.
     pub(crate) fn named(name: &str) -> Self {
-        Self {
-            terms: Terms { exact: vec![name.to_owned()], ..Terms::default() },
-            kind: None,
-            values: None,
-            is_mechanism: false,
-        }
+        let terms = Terms { exact: vec![name.to_owned()], ..Terms::default() };
+        Self { query: terms.query(), terms, kind: None, values: None }
     }
 
     fn search(&self) -> PlannedCall {
-        symbols::definitions(&self.terms.query(), self.kind, MOST)
+        symbols::definitions(&self.query, self.kind, MOST)
     }
 
     fn lines(&self) -> Option<PlannedCall> {
@@ -67,9 +62,7 @@ impl Definitions {
 
     fn entries(&self, evidence: &Evidence) -> Vec<SymbolEntry> {
         let mut entries = symbols::entries(&self.search(), evidence);
-        entries.retain(|entry| {
-            !entry.is_spare && paths::area(&entry.path) != Area::Foreign && !paths::is_declaration(&entry.path)
-        });
+        entries.retain(|entry| paths::area(&entry.path) != Area::Foreign && !paths::is_declaration(&entry.path));
         // What a compiler wrote stands beside its source.
         let sources: Vec<String> = entries
             .iter()
@@ -77,41 +70,7 @@ impl Definitions {
             .map(|entry| entry.name.clone())
             .collect();
         entries.retain(|entry| paths::extension(&entry.path) != "js" || !sources.contains(&entry.name));
-        if !self.terms.words.is_empty() {
-            let telling = self.terms.telling();
-            let is_error = |entry: &SymbolEntry| {
-                self.is_mechanism && (entry.name.ends_with("Error") || entry.name.ends_with("Exception"))
-            };
-            let told = |entry: &SymbolEntry| telling.told(&format!("{} {}", entry.name, entry.doc));
-            entries.sort_by_key(|entry| (is_error(entry), std::cmp::Reverse(told(entry))));
-        }
         entries
-    }
-
-    /// Returns the source file that is named after what is asked for and tells of it, with how much it tells.
-    fn file(&self, evidence: &Evidence) -> Option<(usize, CitedPlace)> {
-        let telling = self.terms.telling();
-        let mut files: Vec<(usize, String)> = Vec::new();
-        for path in self.files().iter().flat_map(|call| evidence.paths(call)) {
-            let name = path.rsplit('/').next().unwrap_or(&path);
-            let told = telling.told(name);
-            if told > 0 && paths::area(&path) == Area::Source && !paths::is_declaration(&path) {
-                files.push((told, path));
-            }
-        }
-        files.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
-        let (_, path) = files.into_iter().next()?;
-        let place = file_place(&path, evidence).unwrap_or_else(|| CitedPlace {
-            path: path.clone(),
-            line: 1,
-            label: "file".to_owned(),
-            text: String::new(),
-        });
-        Some((telling.told(&format!("{path} {}", place.text)), place))
-    }
-
-    fn files(&self) -> Vec<PlannedCall> {
-        if self.terms.exact.is_empty() { named_files(&self.terms.telling()) } else { Vec::new() }
     }
 
     /// Returns `true` if the best definition has what was asked for, in its name, its documentation or its path: a word
@@ -120,8 +79,12 @@ impl Definitions {
         let Some(best) = self.entries(evidence).into_iter().next() else { return false };
         let text = format!("{} {} {} {}", best.path, best.name, best.text, best.doc);
         let telling = self.terms.telling();
-        // The very name that was asked for is all there is to ask.
+        // The very name that was asked for is all there is to ask. One word alone has to be the whole name: in a longer
+        // one it may be there for anything.
         match self.terms.exact.as_slice() {
+            [] if telling.count() == 1 => {
+                parts(symbols::last_name(&best.name)).iter().all(|part| telling.told(part) > 0)
+            }
             [] => telling.told(&text) >= telling.count(),
             names => names.iter().any(|name| symbols::last_name(name) == symbols::last_name(&best.name)),
         }
@@ -144,19 +107,6 @@ impl Definitions {
             is_certain = self.is_certain(evidence);
         }
         let entries = self.entries(evidence);
-        if places.is_empty()
-            && let Some((told, file)) = self.file(evidence)
-        {
-            // How something works is best told by the file that is named after it.
-            let telling = self.terms.telling();
-            let best = entries.first();
-            let so_far = best.map_or(0, |best| telling.told(&format!("{} {} {}", best.path, best.name, best.doc)));
-            let is_elsewhere = best.is_none_or(|best| best.path != file.path);
-            if is_elsewhere && (told > so_far || told == so_far && self.is_mechanism) {
-                is_certain = told >= telling.count();
-                places.push(file);
-            }
-        }
         places.extend(entries.iter().map(SymbolEntry::place));
         if places.is_empty() {
             places = self.found_lines(evidence);
@@ -192,16 +142,12 @@ impl AnswerPart for Definitions {
                 let mut calls: Vec<PlannedCall> = paths.map(|path| PlannedCall::read(path)).collect();
                 if self.terms.count() > 0 {
                     calls.push(self.search());
-                    calls.extend(self.files());
                 }
-                calls.extend(self.values.iter().flat_map(Values::searches));
+                calls.extend(self.values.iter().map(Values::search));
                 Some(calls)
             }
             1 if self.entries(evidence).is_empty() => Some(self.lines().into_iter().collect()),
-            1 => {
-                let file = self.file(evidence).map(|(_, place)| PlannedCall::read_part(&place.path, 1, 60));
-                Some(self.places(evidence).0.iter().take(2).map(window).chain(file).collect())
-            }
+            1 => Some(self.places(evidence).0.iter().take(2).map(window).collect()),
             _ => None,
         }
     }

@@ -206,8 +206,11 @@ impl PlaceHistory {
     pub(crate) fn wanted(question: &str) -> bool {
         let place = Self::new(question).terms;
         let lower = question.to_lowercase();
-        let asks = contains_any(&lower, CHANGES) || (lower.contains("changed") && !place.paths.is_empty());
-        asks && !place.is_empty()
+        let is_named = !place.paths.is_empty();
+        let asks = contains_any(&lower, CHANGES) || is_named && contains_any(&lower, "changed|log |history");
+        // Else it is asked how the program changes something.
+        let is_other = !is_named && contains_any(&lower, "how |where |does ");
+        asks && !is_other && !place.is_empty()
     }
 
     fn globs(&self) -> Vec<PlannedCall> {

@@ -4,6 +4,7 @@
 //! place is cited only with a line that a tool showed.
 
 pub(crate) mod definitions;
+pub(crate) mod enumeration;
 pub(crate) mod history;
 pub(crate) mod symbols;
 pub(crate) mod tests;
@@ -31,10 +32,14 @@ fn named_files(terms: &Terms) -> Vec<PlannedCall> {
     plain
         .take(5)
         .map(|word| {
-            let mut letters = word.chars();
+            // In any case: `XPath` is tested in `XpathTest.java`.
+            let lower = word.to_lowercase();
+            let mut letters = lower.chars();
             let upper: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-            let name = if upper == word { word } else { format!("{{{word},{upper}}}") };
-            PlannedCall::glob(&format!("**/*{name}*"))
+            let mut spellings = vec![word, lower, upper];
+            spellings.sort();
+            spellings.dedup();
+            PlannedCall::glob(&format!("**/*{{{}}}*", spellings.join(",")))
         })
         .collect()
 }

@@ -25,7 +25,7 @@ pub(crate) struct SymbolEntry {
 
 impl SymbolEntry {
     pub(crate) fn place(&self) -> CitedPlace {
-        let label = format!("{} `{}`", self.kind, self.name);
+        let label = if self.kind == "file" { self.kind.clone() } else { format!("{} `{}`", self.kind, self.name) };
         CitedPlace { path: self.path.clone(), line: self.line, label, text: self.doc.clone() }
     }
 }
@@ -37,6 +37,11 @@ pub(crate) fn definitions(query: &str, kind: Option<&str>, limit: usize) -> Plan
         input["kind"] = json!(kind);
     }
     PlannedCall::new("Symbols", input)
+}
+
+/// Looks for lines that state a value.
+pub(crate) fn values(query: &str, limit: usize) -> PlannedCall {
+    PlannedCall::new("Symbols", json!({ "query": query, "mode": "values", "limit": limit }))
 }
 
 pub(crate) fn references(name: &str, imports: bool) -> PlannedCall {

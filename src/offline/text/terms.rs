@@ -64,7 +64,7 @@ const STOP: &str = " a an the this that these those it its is are was were be be
  please tell show find look explain describe give list get see know understand want need let lets project repository repo codebase code \
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
- sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program line lines \
+ sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program \
  there's what's where's ";
 
 /// Phrases that say what kind of thing is asked for, not what it is called.
@@ -155,7 +155,8 @@ impl Terms {
     /// Counts the terms that a text has a form of.
     pub(crate) fn told(&self, text: &str) -> usize {
         let all = parts(text);
-        let exact = self.exact.iter().filter(|term| text.contains(last_segment(term))).count();
+        let lower = text.to_lowercase();
+        let exact = self.exact.iter().filter(|term| lower.contains(&last_segment(term).to_lowercase())).count();
         // `websocket` is written as two words in `WebSocketUpgrade`.
         let joined = all.concat();
         let has = |word: &&TermWord| {
@@ -169,6 +170,12 @@ impl Terms {
         let mut terms = self.clone();
         terms.words.retain(|word| !lists(BLAND, &word.raw));
         if terms.is_empty() { self.clone() } else { terms }
+    }
+
+    /// Returns the terms but for some words, which `list` has with blanks between them.
+    pub(crate) fn without(mut self, list: &str) -> Self {
+        self.words.retain(|word| !lists(list, &word.raw));
+        self
     }
 
     /// Returns a pattern for each term, safe inside a regular expression.

@@ -85,6 +85,41 @@ impl<'t> SourceLines<'t> {
         found.join("\n")
     }
 
+    /// Returns the line and the text of what is said about the file itself: the first comment before the first
+    /// definition, unless it is about that.
+    pub(super) fn file_doc(&self, first: Option<&Symbol>) -> (u32, String) {
+        let end = first.map_or(self.text.len(), |symbol| (symbol.line as usize).saturating_sub(1)).min(MAX_LINES);
+        let marks = ["\"\"\"", "'''"];
+        let is_text = |at: &usize| marks.iter().any(|mark| self.text_at(*at).trim_start_matches('r').starts_with(mark));
+        let says = |at: &usize| is_text(at) || self.is_comment(*at) && !prose(self.text_at(*at)).is_empty();
+        let Some(start) = (0..end).find(says) else { return (1, String::new()) };
+        let mut found = Vec::new();
+        let stands_alone = if is_text(&start) {
+            let mark = if self.text_at(start).contains(marks[0]) { marks[0] } else { marks[1] };
+            let mut at = start;
+            loop {
+                let line = self.text_at(at);
+                found.push(line.trim_start_matches('r').replace(mark, ""));
+                let ends = line.matches(mark).count() >= if at == start { 2 } else { 1 };
+                at += 1;
+                if ends || at >= start + MAX_LINES || at >= self.text.len() {
+                    break true;
+                }
+            }
+        } else {
+            let mut at = start;
+            while at < end && self.is_comment(at) {
+                found.push(prose(self.text_at(at)));
+                at += 1;
+            }
+            // What ends right above a definition is about that; in Rust and Go it may say that it is about the file.
+            let line = self.text_at(start);
+            at < end || line.starts_with("//!") || line.starts_with("// Package ")
+        };
+        let line = u32::try_from(start + 1).unwrap_or(1);
+        (line, if stands_alone { found.join("\n") } else { String::new() })
+    }
+
     /// Adds the lines of a text that is the first thing in a body, as Python has it.
     fn below(&self, line: usize, found: &mut Vec<String>) {
         let mut at = line;

@@ -37,18 +37,24 @@ const MAX_TYPE_BODY: usize = 25;
 const MAX_MEAN_LINE: usize = 300;
 const MAX_LINE: usize = 1_000;
 
+/// Threads that look through files.
+const THREADS: usize = 4;
+/// Lines kept of all files of one look.
+const MAX_LINES: usize = 20_000;
+
 /// What is known of one file.
 pub(super) struct IndexedFile {
     stamp: Stamp,
     pub(super) symbols: Box<[Symbol]>,
-    /// The terms of all definitions, one after the other.
+    /// The terms of all definitions, one after the other, and then those of what is said of the file itself.
     terms: Box<[u32]>,
-    /// For each definition, where its terms end.
+    /// For each definition, and for the file, where its terms end.
     ends: Box<[u32]>,
     pub(super) is_generated: bool,
 }
 
 impl IndexedFile {
+    /// Returns the terms of a definition; of the file where `at` is how many definitions it has.
     pub(super) fn terms(&self, at: usize) -> &[u32] {
         let end = self.ends.get(at).map_or(0, |end| *end as usize);
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize);
@@ -71,6 +77,36 @@ pub(super) struct IndexedFiles {
     /// Places that could not be read, and files that found no room.
     pub(super) unread: usize,
     pub(super) no_room: usize,
+}
+
+impl IndexedFiles {
+    /// Calls `look` with the number of each file, its path and what is known of it, several at a time. What is found
+    /// comes in the order of files.
+    pub(super) fn scan<T: Send>(
+        &self,
+        watch: &Watch,
+        look: impl Fn(usize, &Path, &IndexedFile) -> Vec<T> + Sync,
+    ) -> Vec<T> {
+        let found: Mutex<Vec<(usize, Vec<T>)>> = Mutex::default();
+        let (next, lines) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while !watch.is_over() && lines.load(Ordering::Relaxed) < MAX_LINES {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some((path, file)) = self.files.get(at) else { break };
+                        let these = look(at, path, file);
+                        lines.fetch_add(these.len(), Ordering::Relaxed);
+                        found.lock().unwrap_or_else(PoisonError::into_inner).push((at, these));
+                    }
+                });
+            }
+        });
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable_by_key(|(at, _)| *at);
+        found.into_iter().flat_map(|(_, these)| these).collect()
+    }
 }
 
 #[derive(Default)]
@@ -248,6 +284,12 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
                 reader.read(line, |term| note(&mut own, term, IN_BODY));
             }
         }
+        terms.extend(own.iter().map(|(term, fields)| term << FIELD_BITS | fields));
+        ends.push(u32::try_from(terms.len()).unwrap_or(u32::MAX));
+    }
+    if !is_thin && !is_generated {
+        own.clear();
+        reader.read(&lines.file_doc(symbols.first()).1, |term| note(&mut own, term, IN_DOC));
         terms.extend(own.iter().map(|(term, fields)| term << FIELD_BITS | fields));
         ends.push(u32::try_from(terms.len()).unwrap_or(u32::MAX));
     }

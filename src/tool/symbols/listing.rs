@@ -13,6 +13,7 @@ use super::language::SymbolKind;
 use super::outline::outline;
 use super::rank::{QueryFit, RankedSymbols, SymbolHit, SymbolQuery, WantedSymbols, owner_of};
 use super::uses::{NameUse, UseKind, uses};
+use super::values::StatedValue;
 use crate::tool::ToolOutput;
 use crate::tool::file::path::relative;
 use crate::tool::limit::counted;
@@ -31,7 +32,7 @@ pub(super) struct SymbolListing<'l> {
     pub(super) watch: &'l Watch,
 }
 
-/// Signatures and sentences of one file, by definition.
+/// Signatures and sentences of one file, by definition; the last is the line and the sentence about the file itself.
 type Described = Vec<(String, String)>;
 
 impl SymbolListing<'_> {
@@ -134,6 +135,30 @@ impl SymbolListing<'_> {
         self.finish(page, total, summary)
     }
 
+    pub(super) fn values(&self, found: &[StatedValue]) -> ToolOutput {
+        let lead = match found.len() {
+            0 => "No line states a value for this.".to_owned(),
+            count => format!("{}; the best first.", counted(count, "stated value")),
+        };
+        let mut page = Page::new(lead, self.limit);
+        for value in found {
+            if page.is_full() {
+                break;
+            }
+            let (path, file) = &self.indexed.files[value.file];
+            let place = format!("{}:{}", relative(path, self.cwd), value.line);
+            let what = match value.symbol {
+                Some(symbol) if file.symbols[symbol].line == value.line => {
+                    format!("{} {}", file.symbols[symbol].kind.word(), qualified(file, symbol))
+                }
+                Some(symbol) => format!("value in {}", qualified(file, symbol)),
+                None => "value".to_owned(),
+            };
+            page.push(&format!("{place}  {what}: {}", value.text), "");
+        }
+        self.finish(page, found.len(), counted(found.len(), "value"))
+    }
+
     fn line_of(&self, found: &NameUse) -> String {
         let (path, file) = &self.indexed.files[found.file];
         let place = format!("{}:{}", relative(path, self.cwd), found.line);
@@ -151,7 +176,10 @@ impl SymbolListing<'_> {
 
     fn entry(&self, file: usize, symbol: usize, signature: &str) -> String {
         let (path, file) = &self.indexed.files[file];
-        let found = &file.symbols[symbol];
+        let Some(found) = file.symbols.get(symbol) else {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            return format!("{}:{}  file {name}", relative(path, self.cwd), signature.parse().unwrap_or(1));
+        };
         let name = qualified(file, symbol);
         let mut entry = format!("{}:{}  {} {name}", relative(path, self.cwd), found.line, found.kind.word());
         if !signature.is_empty() {
@@ -172,7 +200,11 @@ impl SymbolListing<'_> {
         }
         let lines = SourceLines::new(&text, &masked);
         let sentence = |symbol| if with_docs { first_sentence(&lines.doc(symbol)) } else { String::new() };
-        symbols.iter().map(|symbol| (lines.signature(symbol), sentence(symbol))).collect()
+        let mut described: Described =
+            symbols.iter().map(|symbol| (lines.signature(symbol), sentence(symbol))).collect();
+        let (line, doc) = lines.file_doc(symbols.first());
+        described.push((line.to_string(), first_sentence(&doc)));
+        described
     }
 
     fn files(&self) -> String {

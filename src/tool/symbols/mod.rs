@@ -1,4 +1,4 @@
-//! `Symbols`: finds definitions by name or by words, the uses of a name, and what a file defines.
+//! `Symbols`: finds definitions by name or by words, the uses of a name, what a file defines, and stated values.
 //!
 //! Owns the input and the order of work. Leaves reading files to `index`, choosing to `rank`, and words to `listing`.
 //! Invariant: it reads below the path that was judged and nowhere else, and leaves out what other searches leave out.
@@ -10,10 +10,13 @@ mod lines;
 mod listing;
 mod mask;
 mod outline;
+mod query_words;
 mod rank;
+mod standing;
 mod statements;
 mod terms;
 mod uses;
+mod values;
 
 use std::path::Path;
 
@@ -24,6 +27,7 @@ pub(in crate::tool) use self::index::SymbolIndex;
 use self::language::SymbolKind;
 use self::listing::SymbolListing;
 use self::rank::{SymbolQuery, WantedSymbols, rank};
+use self::values::values;
 use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::search::ignores::Ignores;
@@ -60,7 +64,7 @@ pub(super) struct SymbolsInput {
     /// Show imports among the references.
     #[serde(default)]
     imports: Option<bool>,
-    /// Entries to show: 20 definitions or 100 lines unless given.
+    /// Entries to show: 20 definitions or values, or 100 lines, unless given.
     #[serde(default, alias = "head_limit")]
     limit: Option<usize>,
 }
@@ -72,6 +76,7 @@ enum SymbolsMode {
     Definitions,
     References,
     Outline,
+    Values,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -126,7 +131,8 @@ impl SymbolsInput {
     }
 
     fn limit(&self) -> usize {
-        let usual = if self.mode() == SymbolsMode::Definitions { DEFAULT_LIMIT } else { DEFAULT_LINES };
+        let is_ranked = matches!(self.mode(), SymbolsMode::Definitions | SymbolsMode::Values);
+        let usual = if is_ranked { DEFAULT_LIMIT } else { DEFAULT_LINES };
         self.limit.filter(|limit| *limit > 0).unwrap_or(usual).min(MAX_LIMIT)
     }
 
@@ -154,6 +160,8 @@ impl Tool for Symbols {
             (SymbolsMode::Outline, place) => format!("outline of {place}"),
             (SymbolsMode::References, "") => format!("uses of \"{query}\""),
             (SymbolsMode::References, place) => format!("uses of \"{query}\" in {place}"),
+            (SymbolsMode::Values, "") => format!("values of \"{query}\""),
+            (SymbolsMode::Values, place) => format!("values of \"{query}\" in {place}"),
             (SymbolsMode::Definitions, "") => format!("\"{query}\""),
             (SymbolsMode::Definitions, place) => format!("\"{query}\" in {place}"),
         }
@@ -207,6 +215,7 @@ fn look(
     let output = match input.mode() {
         SymbolsMode::Outline => listing.outline(wanted, is_file),
         SymbolsMode::References => listing.references(&SymbolQuery::new(query), input.imports.unwrap_or(false)),
+        SymbolsMode::Values => listing.values(&values(&indexed, query, &context.project, &watch)),
         SymbolsMode::Definitions => {
             let query = SymbolQuery::new(query);
             let ranked = rank(&indexed, &query, wanted, &context.project);

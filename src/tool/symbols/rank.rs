@@ -1,39 +1,51 @@
 //! Which definitions a query means, the best first.
 //!
-//! Owns exact names, and BM25 over the fields of a definition: its name, its documentation, its body, its path. Leaves
-//! words to `terms`. Invariant: the order depends on the files alone; what is equal stands in the order of paths.
+//! Owns exact names, and BM25 over the fields of a definition and over its file. Leaves words to `terms` and
+//! `query_words`. Invariant: the order depends on the files alone; what is equal stands in the order of paths.
 
 use std::path::Path;
 
 use super::index::{IndexedFile, IndexedFiles};
 use super::language::SymbolKind;
 use super::outline::Symbol;
+use super::query_words::QueryWords;
+use super::standing::Standing;
 use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader};
 
 /// BM25: how soon more of the same word adds nothing, and how much longer texts are marked down.
 const SATURATION: f32 = 1.2;
-const LENGTH: f32 = 0.6;
+const LENGTH: f32 = 0.5;
+/// The same for what the whole file has, and what that counts for its definitions.
+const FILE_SATURATION: f32 = 3.0;
+const FILE_LENGTH: f32 = 0.5;
+const FILE_WEIGHT: f32 = 0.3;
 /// What a word weighs by its field.
-const NAME_WEIGHT: f32 = 3.0;
-const DOC_WEIGHT: f32 = 1.2;
-const BODY_WEIGHT: f32 = 0.4;
-const PATH_WEIGHT: f32 = 0.6;
-/// What places count for that a question is seldom about.
-const TEST: f32 = 0.45;
-const EXAMPLE: f32 = 0.6;
-const VENDORED: f32 = 0.4;
-const GENERATED: f32 = 0.4;
+const NAME_WEIGHT: f32 = 4.0;
+const OWNER_WEIGHT: f32 = 1.5;
+const DOC_WEIGHT: f32 = 1.5;
+const BODY_WEIGHT: f32 = 1.0;
+const PATH_WEIGHT: f32 = 1.0;
+/// What a word of its path weighs for a file itself.
+const FILE_NAME_WEIGHT: f32 = 3.0;
+/// What counts as often.
+const OFTEN_TIMES: f32 = 3.0;
+/// How much a definition loses that has few of the words.
+const COVERAGE: f32 = 0.6;
+/// What a name that stands in a question adds: more than words can.
+const NAMED: f32 = 40.0;
 /// The share of the best score below which a definition is less likely to be meant.
 const LIKELY: f32 = 0.6;
-/// What a name bound to a module or a value counts for: what it stands for is mostly defined elsewhere.
-const BOUND: f32 = 0.7;
-/// Words of a query that count.
-const MAX_TERMS: usize = 24;
+/// What a name bound to a module or a value counts for: a question is mostly about what does something.
+const BOUND: f32 = 0.65;
+/// The same of an error type where nobody asks for errors, and of what is said of a whole file.
+const ERROR: f32 = 0.7;
+const WHOLE_FILE: f32 = 0.95;
 
 /// A definition that was asked for.
 #[derive(Clone, Copy)]
 pub(super) struct SymbolHit {
     pub(super) file: usize,
+    /// How many definitions the file has, where it is meant itself.
     pub(super) symbol: usize,
     score: f32,
 }
@@ -67,7 +79,7 @@ pub(super) struct SymbolQuery<'q> {
     /// Names in it: the whole, or words that look like one.
     names: Vec<Name<'q>>,
     is_one_name: bool,
-    terms: Vec<u32>,
+    words: QueryWords,
 }
 
 struct Name<'q> {
@@ -84,6 +96,10 @@ pub(super) struct WantedSymbols {
 }
 
 impl WantedSymbols {
+    fn is_any(self) -> bool {
+        self.kind.is_none() && !self.tests
+    }
+
     pub(super) fn has(self, symbol: &Symbol, is_test: bool) -> bool {
         let fits = match self.kind {
             None => true,
@@ -113,13 +129,12 @@ impl<'q> SymbolQuery<'q> {
             let words = text.split_whitespace().filter(|word| quoted(word) || looks_like_name(trim(word)));
             words.map(|word| Name::new(trim(word))).filter(|name| !name.name.is_empty()).collect()
         };
-        let mut terms = Vec::new();
-        TermReader::default().read(text, |term| {
-            if !terms.contains(&term) && terms.len() < MAX_TERMS {
-                terms.push(term);
-            }
-        });
-        Self { text, names, is_one_name, terms }
+        Self { text, names, is_one_name, words: QueryWords::of(text) }
+    }
+
+    fn asks_for_errors(&self) -> bool {
+        let lower = self.text.to_lowercase();
+        ["error", "exception", "fail"].iter().any(|word| lower.contains(word))
     }
 
     pub(super) fn is_one_name(&self) -> bool {
@@ -166,11 +181,7 @@ pub(super) fn rank(
     wanted: WantedSymbols,
     project: &Path,
 ) -> RankedSymbols {
-    let standings: Vec<Standing> = indexed
-        .files
-        .iter()
-        .map(|(path, file)| Standing::of(path.strip_prefix(project).unwrap_or(path), file))
-        .collect();
+    let standings = indexed.standings(project);
     if query.is_one_name {
         for loose in [false, true] {
             let (hits, is_owned) = named(indexed, query, wanted, &standings, loose);
@@ -210,7 +221,7 @@ fn named(
             if symbol.kind.is_type() {
                 score *= 1.1;
             }
-            if is_bound(symbol) {
+            if is_value(symbol) {
                 score *= BOUND;
             }
             hits.push(SymbolHit { file: at, symbol: number, score });
@@ -227,6 +238,15 @@ fn named(
     (hits, has_owned)
 }
 
+fn is_error(symbol: &Symbol) -> bool {
+    symbol.kind.is_type() && (symbol.name.ends_with("Error") || symbol.name.ends_with("Exception"))
+}
+
+fn is_value(symbol: &Symbol) -> bool {
+    is_bound(symbol) || matches!(symbol.kind, SymbolKind::Constant | SymbolKind::Property)
+}
+
+/// Returns `true` for a name that may stand for what is defined elsewhere.
 fn is_bound(symbol: &Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::Module | SymbolKind::Variable)
 }
@@ -254,14 +274,6 @@ pub(super) fn is_in_tests(file: &IndexedFile, at: usize) -> bool {
     false
 }
 
-/// What is counted of one definition: for each word of the query the weights of its fields, and how long it is.
-struct Counted {
-    hit: SymbolHit,
-    weights: Vec<(u8, f32)>,
-    length: usize,
-    is_test: bool,
-}
-
 /// Returns all definitions that have a word of the query, and whether the best has all.
 fn scored(
     indexed: &IndexedFiles,
@@ -270,84 +282,167 @@ fn scored(
     standings: &[Standing],
     project: &Path,
 ) -> (Vec<SymbolHit>, bool) {
-    let (counted, frequencies, total, lengths) = count(indexed, query, wanted, standings, project);
-    let mean = (real(lengths) / real(total.max(1))).max(1.0);
-    let rarity = |term: u8| {
-        let with = real(frequencies[usize::from(term)]);
-        ((real(total) - with + 0.5) / (with + 0.5) + 1.0).ln()
-    };
+    let words = &query.words;
+    let counts = WordCounts::of(indexed, words, project);
+    let rarities = WordCounts::rarities(counts.definitions, &counts.in_definitions);
+    let file_rarities = WordCounts::rarities(indexed.files.len(), &counts.in_files);
+    let sum: f32 = words.all().iter().map(|word| word.weight * rarities[word.own]).sum();
+    let mean = (real(counts.length) / real(counts.definitions.max(1))).max(1.0);
+    let file_mean = (real(counts.length) / real(indexed.files.len().max(1))).max(1.0);
     let mut best = (0.0, false);
-    let mut hits: Vec<SymbolHit> = Vec::with_capacity(counted.len());
-    for counted in counted {
-        let norm = 1.0 - LENGTH + LENGTH * real(counted.length) / mean;
-        let sum: f32 = counted
-            .weights
+    let mut hits: Vec<SymbolHit> = Vec::new();
+    for file in &counts.files {
+        let (_, known) = &indexed.files[file.at];
+        let norm = 1.0 - FILE_LENGTH + FILE_LENGTH * real(file.length) / file_mean;
+        let around: f32 = words
+            .all()
             .iter()
-            .map(|(term, weight)| {
-                let weight = weight / norm;
-                rarity(*term) * weight * (SATURATION + 1.0) / (weight + SATURATION)
-            })
+            .map(|word| word.weight * word.best(&file_rarities, |id| bm25(file.counts[id] / norm, FILE_SATURATION)))
             .sum();
-        let (file, symbol) = (&indexed.files[counted.hit.file].1, counted.hit.symbol);
-        let share = real(counted.weights.len()) / real(query.terms.len().max(1));
-        let name = &file.symbols[symbol].name;
-        let sum = if is_bound(&file.symbols[symbol]) { sum * BOUND } else { sum };
-        let is_named = !query.is_one_name && query.names.iter().any(|wanted| **name == *wanted.name);
-        let score = sum * (0.4 + 0.6 * share) * standings[counted.hit.file].weight(wanted, counted.is_test)
-            + if is_named { 20.0 } else { 0.0 };
-        if score > best.0 {
-            best = (score, counted.weights.len() == query.terms.len() || is_named);
+        for counted in &file.definitions {
+            let symbol = known.symbols.get(counted.symbol);
+            let is_test = standings[file.at].is_test || is_in_tests(known, counted.symbol);
+            if !symbol.map_or(wanted.is_any(), |symbol| wanted.has(symbol, is_test)) {
+                continue;
+            }
+            let norm = 1.0 - LENGTH + LENGTH * real(counted.length) / mean;
+            let (mut own, mut share, mut has_all) = (0.0, 0.0, true);
+            for word in words.all() {
+                let fits = word.best(&rarities, |id| bm25(counted.weight(id) / norm, SATURATION));
+                own += word.weight * fits;
+                share += word.weight * fits.min(rarities[word.own]);
+                has_all &= fits > 0.0 || word.weight < 1.0;
+            }
+            let share = (share / sum.max(f32::EPSILON)).min(1.0);
+            let kind = match symbol {
+                None => WHOLE_FILE,
+                Some(symbol) if is_value(symbol) && wanted.kind.is_none() => BOUND,
+                Some(symbol) if is_error(symbol) && !query.asks_for_errors() => ERROR,
+                Some(_) => 1.0,
+            };
+            let is_named = !query.is_one_name
+                && symbol.is_some_and(|symbol| query.names.iter().any(|wanted| *symbol.name == *wanted.name));
+            let fits = own * (1.0 - COVERAGE + COVERAGE * share) + FILE_WEIGHT * around;
+            let score = fits * kind * standings[file.at].weight(wanted, is_test) + if is_named { NAMED } else { 0.0 };
+            if score > best.0 {
+                best = (score, has_all || is_named);
+            }
+            hits.push(SymbolHit { file: file.at, symbol: counted.symbol, score });
         }
-        hits.push(SymbolHit { score, ..counted.hit });
     }
     sort(&mut hits);
     (hits, best.1)
 }
 
-fn count(
-    indexed: &IndexedFiles,
-    query: &SymbolQuery<'_>,
-    wanted: WantedSymbols,
-    standings: &[Standing],
-    project: &Path,
-) -> (Vec<Counted>, Vec<usize>, usize, usize) {
-    let mut counted = Vec::new();
-    let (mut frequencies, mut total, mut lengths) = (vec![0; query.terms.len()], 0, 0);
-    let mut reader = TermReader::default();
-    for (at, (path, file)) in indexed.files.iter().enumerate() {
-        let mut in_path = Vec::new();
-        let shown = path.strip_prefix(project).unwrap_or(path).to_string_lossy();
-        reader.read(&shown, |term| in_path.extend(query.terms.iter().position(|wanted| *wanted == term)));
-        for (number, symbol) in file.symbols.iter().enumerate() {
-            let terms = file.terms(number);
-            total += 1;
-            lengths += terms.len();
-            let mut weights: Vec<(u8, f32)> = Vec::new();
-            for term in terms {
-                if let Some(which) = query.terms.iter().position(|wanted| *wanted == term >> FIELD_BITS) {
-                    frequencies[which] += 1;
-                    weights.push((u8::try_from(which).unwrap_or(0), weight(*term)));
+/// What is counted of one definition: how long it is, and for each field that has a word its weight.
+struct CountedDefinition {
+    symbol: usize,
+    length: usize,
+    weights: Vec<(usize, f32)>,
+}
+
+impl CountedDefinition {
+    fn weight(&self, id: usize) -> f32 {
+        self.weights.iter().filter(|(known, _)| *known == id).map(|(_, weight)| weight).sum()
+    }
+}
+
+/// A file with a word of the query.
+struct CountedFile {
+    at: usize,
+    length: usize,
+    /// For each word, how often the definitions have it.
+    counts: Vec<f32>,
+    definitions: Vec<CountedDefinition>,
+}
+
+/// How often the words of a query occur.
+struct WordCounts {
+    files: Vec<CountedFile>,
+    definitions: usize,
+    /// Terms of all definitions.
+    length: usize,
+    /// For each word, how many definitions and how many files have it.
+    in_definitions: Vec<usize>,
+    in_files: Vec<usize>,
+}
+
+impl WordCounts {
+    fn of(indexed: &IndexedFiles, words: &QueryWords, project: &Path) -> Self {
+        let nothing = vec![0; words.ids()];
+        let mut counts =
+            Self { files: Vec::new(), definitions: 0, length: 0, in_definitions: nothing.clone(), in_files: nothing };
+        let mut reader = TermReader::default();
+        for (at, (path, file)) in indexed.files.iter().enumerate() {
+            counts.definitions += file.symbols.len();
+            let mut found = counts.in_file(at, file, words);
+            counts.length += found.length;
+            if found.definitions.is_empty() {
+                continue;
+            }
+            let shown = path.strip_prefix(project).unwrap_or(path).to_string_lossy();
+            let mut in_path = Vec::new();
+            reader.read(&shown, |term| in_path.extend(words.id(term)));
+            for id in in_path {
+                for definition in &mut found.definitions {
+                    let is_file = definition.symbol == file.symbols.len();
+                    definition.weights.push((id, if is_file { FILE_NAME_WEIGHT } else { PATH_WEIGHT }));
                 }
+            }
+            counts.files.push(found);
+        }
+        counts
+    }
+
+    fn in_file(&mut self, at: usize, file: &IndexedFile, words: &QueryWords) -> CountedFile {
+        let mut found = CountedFile { at, length: 0, counts: vec![0.0; words.ids()], definitions: Vec::new() };
+        for symbol in 0..=file.symbols.len() {
+            let terms = file.terms(symbol);
+            // A long name is no long text.
+            let length = terms.iter().filter(|term| **term & (IN_DOC | IN_BODY) != 0).count();
+            found.length += length;
+            let mut weights: Vec<(usize, f32)> = Vec::new();
+            for term in terms {
+                if let Some(id) = words.id(term >> FIELD_BITS) {
+                    self.in_definitions[id] += 1;
+                    found.counts[id] += if term & OFTEN == 0 { 1.0 } else { OFTEN_TIMES };
+                    weights.push((id, weight(*term)));
+                }
+            }
+            let name = file.symbols.get(symbol).map_or("", |symbol| &symbol.name);
+            for id in words.joined(name).filter(|id| !weights.iter().any(|(known, _)| known == id)).collect::<Vec<_>>()
+            {
+                self.in_definitions[id] += 1;
+                found.counts[id] += 1.0;
+                weights.push((id, NAME_WEIGHT));
             }
             if weights.is_empty() {
                 continue;
             }
-            let is_test = standings[at].is_test || is_in_tests(file, number);
-            if !wanted.has(symbol, is_test) {
-                continue;
-            }
-            for which in &in_path {
-                let which = u8::try_from(*which).unwrap_or(0);
-                match weights.iter_mut().find(|(known, _)| *known == which) {
-                    Some((_, weight)) => *weight += PATH_WEIGHT,
-                    None => weights.push((which, PATH_WEIGHT)),
+            // What it belongs to says what it is about, as its own name does.
+            let owner = file.symbols.get(symbol).and_then(Symbol::parent).map(|parent| file.terms(parent));
+            for term in owner.into_iter().flatten().filter(|term| **term & IN_NAME != 0) {
+                if let Some(id) = words.id(term >> FIELD_BITS) {
+                    weights.push((id, OWNER_WEIGHT));
                 }
             }
-            let hit = SymbolHit { file: at, symbol: number, score: 0.0 };
-            counted.push(Counted { hit, weights, length: terms.len(), is_test });
+            found.definitions.push(CountedDefinition { symbol, length, weights });
         }
+        for (id, count) in found.counts.iter().enumerate() {
+            self.in_files[id] += usize::from(*count > 0.0);
+        }
+        found
     }
-    (counted, frequencies, total, lengths)
+
+    /// Returns for each word how much it tells: the more, the fewer have it.
+    fn rarities(total: usize, with: &[usize]) -> Vec<f32> {
+        with.iter().map(|with| ((real(total) - real(*with) + 0.5).max(0.0) / (real(*with) + 0.5) + 1.0).ln()).collect()
+    }
+}
+
+/// BM25 of one word: more of it adds less and less.
+fn bm25(weight: f32, saturation: f32) -> f32 {
+    weight * (saturation + 1.0) / (weight + saturation)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rank needs no more than 24 bits")]
@@ -357,51 +452,10 @@ fn real(count: usize) -> f32 {
 
 fn weight(term: u32) -> f32 {
     let field = |bits: u32, weight: f32| if term & bits == 0 { 0.0 } else { weight };
-    field(IN_NAME, NAME_WEIGHT) + field(IN_DOC, DOC_WEIGHT) + field(IN_BODY, BODY_WEIGHT) + field(OFTEN, BODY_WEIGHT)
+    let often = BODY_WEIGHT * (OFTEN_TIMES - 1.0);
+    field(IN_NAME, NAME_WEIGHT) + field(IN_DOC, DOC_WEIGHT) + field(IN_BODY, BODY_WEIGHT) + field(OFTEN, often)
 }
 
 fn sort(hits: &mut [SymbolHit]) {
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.file, a.symbol).cmp(&(b.file, b.symbol))));
-}
-
-/// Where a file stands in its project.
-pub(super) struct Standing {
-    pub(super) is_test: bool,
-    weight: f32,
-}
-
-impl Standing {
-    pub(super) fn of(path: &Path, file: &IndexedFile) -> Self {
-        let mut standing = Self { is_test: false, weight: 1.0 };
-        for part in path.parent().into_iter().flat_map(Path::components) {
-            match part.as_os_str().to_str().unwrap_or_default() {
-                "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata" | "testing" | "fixtures" | "e2e" => {
-                    standing.is_test = true;
-                }
-                "example" | "examples" | "bench" | "benches" | "benchmark" | "benchmarks" | "demo" | "demos"
-                | "samples" | "docs" => standing.weight = standing.weight.min(EXAMPLE),
-                "vendor" | "vendored" | "third_party" | "thirdparty" | "node_modules" | "deps" | "external" => {
-                    standing.weight = standing.weight.min(VENDORED);
-                }
-                part if part.ends_with("Test") || part.ends_with("Tests") || part.ends_with(".Tests") => {
-                    standing.is_test = true;
-                }
-                _ => {}
-            }
-        }
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let ends = ["_test", "_tests", "_spec", ".test", ".spec", "Test", "Tests", "Spec", "-test"];
-        standing.is_test |= stem.starts_with("test_") || stem == "tests" || ends.iter().any(|end| stem.ends_with(end));
-        if stem.strip_suffix(".d").is_some() {
-            standing.weight = standing.weight.min(EXAMPLE);
-        }
-        if file.is_generated {
-            standing.weight = standing.weight.min(GENERATED);
-        }
-        standing
-    }
-
-    fn weight(&self, wanted: WantedSymbols, is_test: bool) -> f32 {
-        if is_test && !wanted.tests { self.weight.min(TEST) } else { self.weight }
-    }
 }

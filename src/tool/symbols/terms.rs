@@ -69,6 +69,13 @@ impl TermReader {
     }
 }
 
+/// Returns the number of each word of a short text.
+pub(super) fn terms_of(text: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    TermReader::default().read(text, |term| found.push(term));
+    found
+}
+
 /// Calls `found` with each word of `text`: runs of letters and digits, cut where case changes as in `parseHTMLFile`.
 pub(super) fn for_each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
     let bytes = text.as_bytes();

@@ -4,8 +4,6 @@
 //! however often it has the name.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use memchr::memmem::Finder;
 
@@ -13,11 +11,6 @@ use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
 use super::language::{Language, SymbolKind};
 use super::mask::mask;
 use crate::tool::search::walk::Watch;
-
-/// Threads that look through files.
-const THREADS: usize = 4;
-/// Lines kept of all files.
-const MAX_LINES: usize = 20_000;
 
 /// What a line does with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,29 +33,10 @@ pub(super) struct NameUse {
 
 /// Returns the lines that have `name`, by file and line.
 pub(super) fn uses(index: &SymbolIndex, indexed: &IndexedFiles, name: &str, watch: &Watch) -> Vec<NameUse> {
-    let found: Mutex<Vec<NameUse>> = Mutex::default();
-    let next = AtomicUsize::new(0);
     let finder = Finder::new(name);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !watch.is_over() {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((path, file)) = indexed.files.get(at) else { break };
-                    let lines = index.languages().of(path).map(|language| in_file(at, path, file, language, &finder));
-                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    found.extend(lines.unwrap_or_default());
-                    if found.len() > MAX_LINES {
-                        break;
-                    }
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_by_key(|found| (found.file, found.line));
-    found
+    indexed.scan(watch, |at, path, file| {
+        index.languages().of(path).map(|language| in_file(at, path, file, language, &finder)).unwrap_or_default()
+    })
 }
 
 fn in_file(number: usize, path: &Path, file: &IndexedFile, language: &Language, finder: &Finder<'_>) -> Vec<NameUse> {
@@ -97,7 +71,7 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, language: &Language, 
 }
 
 /// Returns the innermost function or type around a line.
-fn enclosing(file: &IndexedFile, line: u32) -> Option<usize> {
+pub(super) fn enclosing(file: &IndexedFile, line: u32) -> Option<usize> {
     let around = file.symbols.iter().enumerate().filter(|(_, symbol)| {
         let holds = symbol.kind.is_type() || matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
         holds && symbol.line <= line && line <= symbol.end

@@ -244,3 +244,127 @@ async fn no_request_breaks_it() {
         assert!(!said.answer.trim().is_empty(), "{request:?}");
     }
 }
+
+/// Asks about files made for the purpose.
+async fn ask_of(files: &[(&str, &str)], question: &str) -> String {
+    let mut talk = Talk::empty(|_| ());
+    for (path, text) in files {
+        talk.write(path, text);
+    }
+    ask_in(&mut talk, question).await.answer
+}
+
+#[tokio::test]
+async fn a_dependency_is_told_by_its_own_line() {
+    let cmake = "cmake_minimum_required(VERSION 3.20)\nproject(shop VERSION 2.1)\nfind_package(ZLIB REQUIRED)\n";
+    let autoconf = "AC_INIT([shop], 1.4)\nPKG_CHECK_MODULES(\n\tEVENT,\n\t[libevent >= 2],\n)\n";
+    let gradle = "dependencies {\n    implementation(\"com.squareup.okio:okio:3.0\")\n}\n";
+    for (path, text, name, line) in [
+        ("go.mod", "module shop\n\nrequire (\n\tgolang.org/x/term v0.1.0\n)\n", "golang.org/x/term", 4),
+        ("CMakeLists.txt", cmake, "ZLIB", 3),
+        ("configure.ac", autoconf, "libevent", 4),
+        ("build.gradle", gradle, "com.squareup.okio:okio", 2),
+        ("meson.build", "project('shop', 'c', version: '1.2')\nz = dependency('zlib')\n", "zlib", 2),
+    ] {
+        let answer = ask_of(&[(path, text)], "which libraries does it depend on?").await;
+        holds(&answer, &[&format!("It depends on `{name}` (`{path}:{line}`).")]);
+    }
+    let manifest = "{\n  \"dependencies\": {\n    \"redux\": \"^5\",\n    \"immer\": \"^11\"\n  }\n}\n";
+    let answer = ask_of(&[("package.json", manifest)], "Does it depend on immer?").await;
+    assert_eq!(answer.lines().next(), Some("It depends on `immer` (`package.json:4`)."), "{answer}");
+    let answer = ask_of(&[("package.json", manifest)], "does it depend on react?").await;
+    assert!(answer.starts_with("I found nothing certain for `react`"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_version_is_told_by_the_line_that_states_it() {
+    for (path, text, question, start) in [
+        ("CMakeLists.txt", "project(shop VERSION 2.1)\n", "which version is this?", "`2.1` (`CMakeLists.txt:1`)"),
+        ("VERSION", "3.4.5\n", "which version is this?", "`3.4.5` (`VERSION:1`)"),
+        (
+            "setup.cfg",
+            "[options]\npython_requires = >=3.7\n",
+            "which Python version does it need?",
+            "`Python >=3.7` (`setup.cfg:2`)",
+        ),
+    ] {
+        holds(&ask_of(&[(path, text)], question).await, &[start]);
+    }
+}
+
+#[tokio::test]
+async fn how_the_tests_are_run_is_told_by_the_projects_own_command() {
+    let scripts = "{\n  \"scripts\": {\n    \"test\": \"npm run unit\",\n    \"unit\": \"c8 tap\"\n  }\n}\n";
+    let composer = "{\n  \"scripts\": {\n    \"test\": \"phpunit\"\n  }\n}\n";
+    for (path, text, question, start) in [
+        (
+            "package.json",
+            scripts,
+            "how do I run the tests?",
+            "Run the tests with `npm test`, which is `npm run unit` (`package.json:3`).",
+        ),
+        (
+            "package.json",
+            scripts,
+            "how do I run the unit tests?",
+            "Run the tests with `npm run unit`, which is `c8 tap` (`package.json:4`).",
+        ),
+        (
+            "composer.json",
+            composer,
+            "how do I run the tests?",
+            "Run the tests with `composer test`, which is `phpunit` (`composer.json:3`).",
+        ),
+        (
+            "Makefile",
+            "all: build\n\ntest:\n\tgo test\n",
+            "how are the tests run?",
+            "Run the tests with `make test` (`Makefile:3`).",
+        ),
+    ] {
+        let answer = ask_of(&[(path, text)], question).await;
+        assert!(answer.starts_with(start), "{question}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn entry_points_are_told_first_by_the_manifest_and_then_by_main_functions() {
+    let files = [
+        ("setup.cfg", "[options.entry_points]\nconsole_scripts =\n    shop = shop.cli:main\n"),
+        ("shop/cli.py", "def main():\n    pass\n"),
+    ];
+    let answer = ask_of(&files, "what are the entry points?").await;
+    holds(&answer, &["A run begins at `setup.cfg:3`", "- `shop/cli.py:1` entry point"]);
+    let answer = ask_of(&[("lib.rb", "class Shop\nend\n")], "what are the entry points?").await;
+    assert!(answer.starts_with("I found nothing certain"), "{answer}");
+}
+
+#[tokio::test]
+async fn all_of_a_kind_are_listed_by_what_holds_them_or_each() {
+    let command = "pub enum Subcommand {\n    Build,\n    Check,\n}\n\nfn subcommands() {}\n";
+    let answer = ask_of(&[("src/command.rs", command)], "list the subcommands").await;
+    holds(&answer, &["The enum `Subcommand` at `src/command.rs:1` lists them.", "2      Build,"]);
+    let of = |name: &str| format!("class {name}Processor:\n    pass\n");
+    let (git, host, web) = (of("Git"), of("Host"), of("Web"));
+    let files =
+        [("lib/processors/git.py", git.as_str()), ("lib/processors/host.py", &host), ("lib/processors/web.py", &web)];
+    let answer = ask_of(&files, "which processors are there?").await;
+    holds(&answer, &["3 are named after `processors`", "- `lib/processors/host.py:1` class `HostProcessor`"]);
+    let answer = ask_of(&[("a.py", "def add_processor():\n    pass\n")], "list the processors").await;
+    assert!(answer.starts_with("I found nothing certain that lists `processors`"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_to_be_read_is_read() {
+    for question in
+        ["read src/cart.rs and summarize it", "summarize src/cart.rs", "what is the purpose of src/cart.rs?"]
+    {
+        holds(&ask(question).await.answer, &["`src/cart.rs:1`", "The cart: what a customer wants to buy"]);
+    }
+}
+
+#[tokio::test]
+async fn how_something_changes_is_not_asked_of_the_history() {
+    let said = ask("how does the total get changed in the cart?").await;
+    assert!(!said.answer.contains("was last changed"), "{}", said.answer);
+}

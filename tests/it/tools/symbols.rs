@@ -57,6 +57,56 @@ async fn words_lead_to_what_they_describe() {
 }
 
 #[tokio::test]
+async fn other_words_for_the_same_lead_there_too() {
+    let bench = Bench::new();
+    bench.put("a.rs", "pub fn purge_expired() {}\npub fn suggest_name() {}\npub struct WebSocketUpgrade;\n");
+    for (query, name) in [
+        ("delete the old ones", "function purge_expired"),
+        ("which is the nearest name", "function suggest_name"),
+        ("websocket", "struct WebSocketUpgrade"),
+    ] {
+        let text = bench.text("Symbols", json!({"query": query})).await;
+        assert!(text.lines().nth(1).unwrap_or_default().contains(name), "{query}:\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_whole_file_is_found() {
+    let bench = shop();
+    bench.put("src/retry.rs", "//! When to send again: a pure policy.\n\npub struct Plan;\n");
+    bench.put("lib/money.py", "\"\"\"Amounts and currencies.\"\"\"\n\nclass Price:\n    pass\n");
+    bench.put("src/wide.rs", "// About the function below.\npub fn wide() {}\n");
+    let text = bench.text("Symbols", json!({"query": "policy of sending again"})).await;
+    assert!(text.contains("src/retry.rs:1  file retry\n    When to send again: a pure policy."), "{text}");
+    let text = bench.text("Symbols", json!({"query": "currencies and amounts"})).await;
+    assert!(text.contains("lib/money.py:1  file money\n    Amounts and currencies."), "{text}");
+    let text = bench.text("Symbols", json!({"query": "function below"})).await;
+    assert!(!text.contains("file wide"), "{text}");
+}
+
+#[tokio::test]
+async fn stated_values_are_found_by_what_they_are_for() {
+    let bench = Bench::new();
+    bench.put(
+        "src/net.rs",
+        "/// Seconds until a request is given up.\nconst REQUEST_TIMEOUT: u64 = 30;\n\nfn new() -> Self {\n    \
+         let mut retries = 0;\n    Self {\n        max_retries: 5,\n    }\n}\n\nfn open() {\n    \
+         let editor = std::env::var(\"SHOP_EDITOR\");\n}\n\n#[cfg(test)]\nmod tests {\n    const REQUEST_TIMEOUT: u64 = 1;\n}\n",
+    );
+    bench.put("tests/net.rs", "const REQUEST_TIMEOUT: u64 = 2;\n");
+    let values = async |query: &str| bench.text("Symbols", json!({"query": query, "mode": "values"})).await;
+    assert_eq!(
+        values("default timeout of a request").await,
+        "1 stated value; the best first.\nsrc/net.rs:2  constant REQUEST_TIMEOUT: const REQUEST_TIMEOUT: u64 = 30;"
+    );
+    let text = values("how many times is it tried again at most?").await;
+    assert!(text.lines().nth(1).unwrap().starts_with("src/net.rs:7  value in new: max_retries: 5"), "{text}");
+    let text = values("which environment variable names the editor").await;
+    assert!(text.lines().nth(1).unwrap().starts_with("src/net.rs:12  value in open: let editor"), "{text}");
+    assert_eq!(values("zebra").await, "No line states a value for this.");
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_said_and_the_nearest_shown() {
     let bench = shop();
     let text = bench.text("Symbols", json!({"query": "expire_session"})).await;

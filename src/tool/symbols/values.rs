@@ -1,0 +1,194 @@
+//! Lines that give something a value that is written out: defaults, limits, names of environment variables.
+//!
+//! Owns telling such lines from others and their order. Leaves words to `query_words`. Invariant: a line is shown as it
+//! stands, and only lines with a word of the query are.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::doc::bounded;
+use super::index::{IndexedFile, IndexedFiles, text_of};
+use super::query_words::QueryWords;
+use super::rank::is_in_tests;
+use super::standing::Standing;
+use super::terms::{TermReader, terms_of};
+use super::uses::enclosing;
+use crate::tool::search::walk::Watch;
+
+/// What a word counts for by where it stands: in the name that gets the value, elsewhere on the line, in the name of the
+/// file, in that of the definition around it, in the lines above.
+const IN_LEFT: f32 = 1.0;
+const ON_LINE: f32 = 0.7;
+const IN_FILE_NAME: f32 = 0.6;
+const AROUND: f32 = 0.5;
+const ABOVE: f32 = 0.35;
+/// Lines above that may say what the value is for.
+const LINES_ABOVE: usize = 3;
+/// Longer lines hold data.
+const MAX_LINE: usize = 240;
+
+/// A line that states a value.
+pub(super) struct StatedValue {
+    pub(super) file: usize,
+    pub(super) line: u32,
+    /// The definition that it is, or the one around it.
+    pub(super) symbol: Option<usize>,
+    pub(super) text: String,
+    score: f32,
+}
+
+/// What is known of a line before it is compared with others: for each word of the query how much of it is there.
+struct Candidate {
+    value: StatedValue,
+    fits: Vec<f32>,
+    /// What its form counts for.
+    form: f32,
+}
+
+/// What kind of value a query asks for.
+struct WantedValue {
+    /// What reads variables of the environment, where one is asked for.
+    reads: Option<&'static Regex>,
+    number: bool,
+    most: bool,
+    default: bool,
+}
+
+impl WantedValue {
+    fn of(query: &str) -> Self {
+        let lower = query.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let most =
+            has(&["maxim", "most", "limit", "biggest", "largest", "how many", "how long", "how deep", "how large"]);
+        Self {
+            number: most || has(&["how ", "port", "second", "timeout", "size", "minim", "number of"]),
+            reads: READS_ENVIRONMENT.as_ref().filter(|_| has(&["environment", "env var"])),
+            most,
+            default: has(&["default"]),
+        }
+    }
+}
+
+/// Modifiers, a name, perhaps a type, and a value that is a literal or a call with one.
+static STATES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r#"^(?P<left>(?:#define\s+\w+|[\w\s.$@"'&<>()\[\]*/-]{1,70}?(?::\s[\w&<>'\[\]\s*?,;]+?)?\s*(?:=>|:=|=|:)))\s*(?P<right>\(?\s*(?:-?\d|["'`]|\[|&\[|%w|(?:new )?[\w:.]+\(\s*["'\d]).*)$"#;
+    Regex::new(pattern).ok()
+});
+static READS_ENVIRONMENT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)getenv|environ|\benv[\[({.:]|env::var|lookupenv").ok());
+
+/// A comment that says what a default is.
+static SAYS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)^[/*#-].*\b(default (value )?is|defaults to|by default|default:)").ok());
+
+/// What words say how a value is asked for, and stand in none.
+const ASKING: &str = "default maximum most long many much large big deep value environment variable biggest largest often \
+    wide number times may";
+
+/// Returns the lines that state a value for words of `query`, the best first.
+pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch: &Watch) -> Vec<StatedValue> {
+    let asking: HashSet<u32> = terms_of(ASKING).into_iter().collect();
+    let words = QueryWords::without(query, &asking);
+    let wanted = WantedValue::of(query);
+    let standings: Vec<Standing> = indexed.standings(project);
+    let found = indexed.scan(watch, |at, path, file| in_file(at, path, file, &words, &wanted));
+    let found: Vec<Candidate> = found.into_iter().filter(|one| !standings[one.value.file].is_test).collect();
+    let count = words.all().len();
+    let with = |word: usize| found.iter().filter(|one| one.fits[word] >= AROUND).count();
+    let rarities: Vec<f32> =
+        (0..count).map(|word| real(found.len() + 1) / real(with(word) + 1) + 1.0).map(f32::ln).collect();
+    let mut values: Vec<StatedValue> = found
+        .into_iter()
+        .map(|one| {
+            let told: f32 = one.fits.iter().zip(&rarities).map(|(fit, rarity)| fit * rarity).sum();
+            let standing = standings[one.value.file].of_all.max(0.6);
+            StatedValue { score: told * one.form * standing, ..one.value }
+        })
+        .collect();
+    values.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.file, a.line).cmp(&(b.file, b.line))));
+    values
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rank needs no more than 24 bits")]
+fn real(count: usize) -> f32 {
+    count as f32
+}
+
+fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, wanted: &WantedValue) -> Vec<Candidate> {
+    let (Some(states), Some(says)) = (STATES.as_ref(), SAYS.as_ref()) else { return Vec::new() };
+    let Some((text, _)) = text_of(path) else { return Vec::new() };
+    let mut reader = TermReader::default();
+    let mut ids_of = |text: &str| -> Vec<usize> {
+        let mut ids = Vec::new();
+        reader.read(text, |term| ids.extend(words.id(term)));
+        ids
+    };
+    let in_name = ids_of(&path.file_name().unwrap_or_default().to_string_lossy());
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= MAX_LINE) {
+        let trimmed = line.trim();
+        let on_line = ids_of(trimmed);
+        if on_line.is_empty() {
+            continue;
+        }
+        let is_read = wanted.reads.is_some_and(|reads| reads.is_match(trimmed));
+        let is_said = wanted.default && says.is_match(trimmed);
+        let stated = states.captures(trimmed);
+        if stated.is_none() && !is_read && !is_said {
+            continue;
+        }
+        let of = |name: &str| stated.as_ref().and_then(|found| found.name(name)).map_or("", |part| part.as_str());
+        let (left, right) = (of("left"), of("right"));
+        let line_number = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        let own = file.symbols.iter().position(|symbol| symbol.line == line_number);
+        let symbol = own.or_else(|| enclosing(file, line_number));
+        if symbol.is_some_and(|symbol| is_in_tests(file, symbol)) {
+            continue;
+        }
+        let in_left = ids_of(left);
+        let above = ids_of(&lines[at.saturating_sub(LINES_ABOVE)..at].join(" "));
+        let around = symbol.map(|symbol| ids_of(&file.symbols[symbol].name)).unwrap_or_default();
+        let places: [(&[usize], f32); 5] =
+            [(&in_left, IN_LEFT), (&on_line, ON_LINE), (&in_name, IN_FILE_NAME), (&around, AROUND), (&above, ABOVE)];
+        let best = |id: usize| {
+            places.iter().filter(|(ids, _)| ids.contains(&id)).map(|(_, weight)| *weight).fold(0.0, f32::max)
+        };
+        let even = vec![1.0; words.ids()];
+        let fits = words.all().iter().map(|word| word.best(&even, best)).collect();
+        let form = form(trimmed, left, right, is_read, wanted);
+        let value = StatedValue { file: number, line: line_number, symbol, text: bounded(line, 200), score: 0.0 };
+        found.push(Candidate { value, fits, form });
+    }
+    found
+}
+
+/// Returns what the form of a line counts for.
+fn form(line: &str, left: &str, right: &str, reads_environment: bool, wanted: &WantedValue) -> f32 {
+    let mut form = 1.0;
+    let value = right.trim_matches(['(', ')', ';', ',', ' ']);
+    let is_number = value.trim_start_matches('-').starts_with(|sign: char| sign.is_ascii_digit());
+    if wanted.number {
+        form *= if is_number { 1.5 } else { 0.6 };
+    }
+    // What something begins with is seldom what it is by default.
+    if matches!(value, "0" | "1" | "-1" | "\"\"" | "''" | "[]" | "{}") {
+        form *= 0.6;
+    }
+    let name = left.to_lowercase();
+    if wanted.default && name.contains("default")
+        || wanted.most && ["max", "limit"].iter().any(|word| name.contains(word))
+    {
+        form *= 1.4;
+    }
+    if wanted.reads.is_some() {
+        form *= if reads_environment { 2.0 } else { 0.5 };
+    }
+    if line.starts_with(['*', '#', '/', '-']) && !line.starts_with("#define") {
+        form *= 0.5;
+    }
+    form
+}
