@@ -32,6 +32,15 @@ pub(super) fn provider_env(config: &Config) -> ProviderEnv {
     ProviderEnv::of_process(ProviderTable::with(&config.providers))
 }
 
+/// Returns `true` if the model that the user has chosen is answered by a service that may have models of any name.
+pub(super) fn serves_any_model(config: &Config) -> bool {
+    match choose(&ModelPreferences { flag: None, config: config.model.clone(), env: provider_env(config) }) {
+        Ok(ModelChoice::Connect(chosen)) => chosen.endpoint.provider.local || chosen.endpoint.provider.any_model,
+        Ok(ModelChoice::Probe { wish, .. }) => wish.is_some(),
+        Ok(ModelChoice::Offline) | Err(_) => false,
+    }
+}
+
 /// Starts to look for the model, without waiting for the first message, and emits when it is found.
 pub(super) fn connecting(wishes: ModelPreferences, lead: LeadModel, means: ConnectMeans, sink: Sink) -> Connecting {
     let connecting = async move {

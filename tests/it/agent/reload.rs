@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::agent::{EventKind, Status, ToolEvent};
-use belvedere::definition::{AgentDirs, Library, Means, Roots, Watcher};
+use belvedere::definition::{AgentDirs, KnownNames, Library, Means, Roots, Watcher};
 use belvedere::message::AgentId;
 use belvedere::permission::Answer;
 use belvedere::provider::Request;
@@ -49,7 +49,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let file = project.join(".kode/agents/a.md");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     write(&file, "state one");
-    let library = Arc::new(Library::new(dirs, Vec::new(), Vec::new()));
+    let library = Arc::new(Library::new(dirs, Vec::new(), KnownNames::default()));
     library.reload();
     library.changes().await;
     let _watcher = Watcher::start(library.clone(), Means::Events);
