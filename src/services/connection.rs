@@ -15,7 +15,7 @@ use crate::provider::discover::{self, Miss, find_local_server};
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::{ProviderEnv, ProviderTable, any_of};
 use crate::provider::{Model, Provider, model};
-use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, lead_connection};
+use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, effort_note, lead_connection};
 
 /// Returns what the first line of a session without a model says.
 fn how_to_connect() -> String {
@@ -102,7 +102,10 @@ impl LeadModel {
     fn of(self, found: Connection) -> (Result<Connection, String>, Option<String>) {
         let Some(definition) = self.definition else { return (Ok(found), None) };
         match lead_connection(&definition, &found, &self.resolve) {
-            Ok(connection) => (Ok(connection), None),
+            Ok(connection) => {
+                let note = effort_note(&definition, &connection.model);
+                (Ok(connection), note)
+            }
             Err(note) => (Ok(found), Some(note)),
         }
     }

@@ -22,6 +22,7 @@ pub use main_agent::mention;
 pub use registry::approvals::{ApprovalQueue, Unattended, unattended_refusal};
 pub use run::read_back::{self, ReadBack};
 pub use run::report;
+pub use spawn::admission::effort_note;
 pub use spawn::capabilities::{Capabilities, Delegation};
 pub use spawn::memory::UserDirs;
 pub use spawn::prompt::PromptEnvironment;

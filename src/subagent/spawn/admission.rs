@@ -28,7 +28,7 @@ pub(in crate::subagent) struct Admitted {
     /// Whether it works apart.
     pub(in crate::subagent) isolation: Option<Isolation>,
     /// What the user should know of it.
-    pub(in crate::subagent) note: Option<String>,
+    pub(in crate::subagent) notes: Vec<String>,
 }
 
 impl Tree {
@@ -50,13 +50,20 @@ impl Tree {
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
-        let note = note.or_else(|| effort_note(&definition, &connection.model));
+        let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         self.reserve()?;
         let calls = limits.tool_calls(input.max_tool_calls);
         let limits = child_limits(&limits.child, &definition, calls);
-        Ok(Admitted { definition, connection, capabilities, limits, isolation, note })
+        Ok(Admitted {
+            definition,
+            connection,
+            capabilities,
+            limits,
+            isolation,
+            notes: notes.into_iter().flatten().collect(),
+        })
     }
 
     /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
@@ -71,7 +78,14 @@ impl Tree {
             parent.capabilities.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
         let limits = child_limits(&setup.limits.child, definition, setup.limits.tool_calls(None));
         let connection = parent.connection.clone();
-        Ok(Admitted { definition: definition.clone(), connection, capabilities, limits, isolation: None, note: None })
+        Ok(Admitted {
+            definition: definition.clone(),
+            connection,
+            capabilities,
+            limits,
+            isolation: None,
+            notes: Vec::new(),
+        })
     }
 
     /// Says which tools an agent of the definition would have below this parent; `None` if its lists leave none.
@@ -201,16 +215,35 @@ const USUAL_EFFORT: Effort = Effort::High;
 /// Returns how hard an agent of this definition thinks. A stranger's file does not let it think harder, and so cost more,
 /// than it would if nobody asked.
 pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
-    definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
+    let is_of_project = definition.source.tier.is_of_project();
+    definition.effort.map(|effort| if is_of_project { effort.min(USUAL_EFFORT) } else { effort })
 }
 
-/// Says that a model takes less effort than the definition asks for.
-fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
-    let wish = effort_of(definition)?;
-    let taken = model.effort(wish);
+/// Says that an agent gets less effort than its definition asks for.
+pub fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
+    let wish = definition.effort?;
+    let may = effort_of(definition)?;
+    let taken = model.effort(may);
+    if taken == Some(wish) {
+        return None;
+    }
     let words = taken.map_or_else(|| "none is sent".to_owned(), |taken| format!("`{taken}` is used"));
-    let (name, model) = (sanitize_line(&definition.name), sanitize_line(&model.display));
-    (taken != Some(wish)).then(|| format!("{name}: {model} takes no effort `{wish}`; {words}."))
+    let name = sanitize_line(&definition.name);
+    Some(if may == wish || taken != Some(may) {
+        format!("{name}: {} takes no effort `{may}`; {words}.", sanitize_line(&model.display))
+    } else {
+        format!("{name} comes with the project and may not ask for the effort `{wish}`; {words}.")
+    })
+}
+
+/// Says which restrictions of the definition are not kept.
+fn idle_note(definition: &AgentDefinition) -> Option<String> {
+    let restricts = |(key, _): &&(String, String)| matches!(key.as_str(), "hooks" | "permissionMode");
+    let idle: Vec<String> =
+        definition.idle_fields.iter().filter(restricts).map(|(key, _)| format!("`{key}`")).collect();
+    let name = sanitize_line(&definition.name);
+    let are = if idle.len() == 1 { "is" } else { "are" };
+    (!idle.is_empty()).then(|| format!("{name}: {} of its file {are} not acted on here.", idle.join(" and ")))
 }
 
 fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {

@@ -48,11 +48,32 @@ async fn cost(definition: AgentDefinition) -> (usize, String, Option<Effort>) {
 async fn a_file_of_the_project_never_passes_the_users_limits() {
     let head = "name: kind\nmaxTurns: 6\neffort: max";
     let (usual, _, _) = cost(of_project("name: kind")).await;
-    assert_eq!(cost(of_project(head)).await, (usual, "test-model".to_owned(), None));
+    assert_eq!(cost(of_project(head)).await, (usual, "test-model".to_owned(), Some(Effort::High)));
     let (own, _, effort) = cost(defined(head)).await;
     assert!(own > usual, "the user's own file may: {own} > {usual}");
     assert_eq!(effort, Some(Effort::Max));
     assert_eq!(cost(of_project("name: kind\nmaxTurns: 1\neffort: low")).await.2, Some(Effort::Low));
+}
+
+#[tokio::test]
+async fn what_of_a_file_is_not_kept_is_said_when_the_agent_starts() {
+    let mut guarded = of_project("name: kind\neffort: max");
+    guarded.idle_fields = [("hooks", "{}"), ("skills", "a"), ("permissionMode", "dontAsk")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
+    let mut parts = Parts::new(child_that_goes_on());
+    parts.limits.child.max_turns = Some(1);
+    parts.model.max_effort = Some(Effort::Max);
+    parts.catalog = Catalog::of(vec![guarded]);
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let events = format!("{:?}", session.quit().await);
+    for words in [
+        "kind comes with the project and may not ask for the effort `max`; `high` is used.",
+        "kind: `hooks` and `permissionMode` of its file are not acted on here.",
+    ] {
+        assert!(events.contains(words), "no {words:?} in {events}");
+    }
 }
 
 #[tokio::test]

@@ -99,7 +99,8 @@ fn an_effort_is_the_highest_that_the_model_takes_and_no_more_than_was_asked_for(
     assert_eq!(effort("claude-opus-4-7", Effort::XHigh), Some(Effort::XHigh));
     assert_eq!(effort("claude-opus-4-5", Effort::Max), Some(Effort::High));
     assert_eq!(effort("claude-haiku-5-5", Effort::High), Some(Effort::High));
-    assert_eq!(effort("claude-sonnet-4-5", Effort::High), None);
+    assert_eq!(effort("claude-sonnet-4-5", Effort::Max), Some(Effort::Max), "as a number of tokens");
+    assert_eq!(effort("claude-3-5-haiku", Effort::High), None);
 }
 
 fn network() -> ProviderError {
