@@ -262,7 +262,7 @@ impl Conversation {
 
     /// Returns what the model reads for a message of the user.
     fn as_read(&self, text: String, before: &Transcript) -> String {
-        let names = match self.tree.main_capabilities(&self.definition) {
+        let names = match self.tree.main_capabilities(&self.definition, None) {
             Ok(capabilities) if capabilities.delegation == Delegation::Open => {
                 let rules = capabilities.permissions.rules();
                 self.tree.catalog().names().into_iter().filter(|name| rules.allow_kind(name)).collect()

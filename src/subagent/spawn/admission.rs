@@ -3,6 +3,7 @@
 //! Owns the order of the checks. Leaves tools and rules to `capabilities` and models to `connection`. Invariant: a refusal
 //! costs nothing and makes no pane.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
@@ -23,6 +24,7 @@ use crate::tool::ToolSet;
 pub(in crate::subagent) struct Admitted {
     pub(in crate::subagent) definition: Arc<AgentDefinition>,
     connection: Connection,
+    lists: Lists,
     capabilities: Capabilities,
     limits: Limits,
     /// Whether it works apart.
@@ -59,6 +61,7 @@ impl Tree {
         Ok(Admitted {
             definition,
             connection,
+            lists,
             capabilities,
             limits,
             isolation,
@@ -81,6 +84,7 @@ impl Tree {
         Ok(Admitted {
             definition: definition.clone(),
             connection,
+            lists,
             capabilities,
             limits,
             isolation: None,
@@ -110,6 +114,13 @@ impl Tree {
         }
         if own.delegation == Delegation::Open && !is_all {
             tools.push(AGENT_TOOL.to_owned());
+        }
+        let kept =
+            definition.memory.map(|_| own.clone().keeping_notes(&parent.capabilities, &lists, PathBuf::from("/")));
+        let for_notes: Vec<&str> = kept.iter().flat_map(|kept| kept.tools.names()).collect();
+        let for_notes: Vec<&str> = for_notes.into_iter().filter(|tool| own.tools.find(tool).is_none()).collect();
+        if !for_notes.is_empty() {
+            tools.push(format!("{} for its notes", for_notes.join(" and ")));
         }
         tools.extend(but.into_iter().map(|scope| format!("but {scope}")));
         Some(if tools.is_empty() { "none".to_owned() } else { tools.join(", ") })
@@ -164,10 +175,13 @@ impl Tree {
         (id, name, cancel): (AgentId, &str, Cancel),
     ) -> (Agent, AgentTemplate) {
         let setup = self.setup();
-        let Admitted { definition, connection, capabilities, limits, isolation, .. } = admitted;
+        let Admitted { definition, connection, lists, mut capabilities, limits, isolation, .. } = admitted;
         let depth = parent.depth + 1;
-        let permissions = capabilities.permissions.clone().with_own_grant(memory.map(AgentMemory::grant));
-        let notes = memory.map(|memory| memory.section(&capabilities.tools));
+        if let Some(memory) = memory {
+            capabilities = memory.kept_by(capabilities, &parent.capabilities, &lists);
+        }
+        let permissions = capabilities.permissions.clone();
+        let notes = memory.map(|memory| memory.section(&capabilities));
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
