@@ -18,6 +18,7 @@ use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::spawn::admission::effort_of;
 use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::spawn::memory::AgentMemory;
+use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::{Parent, Tree};
 use crate::tool::Freshness;
 
@@ -29,6 +30,7 @@ pub(in crate::subagent) struct MainAgent {
     pub(in crate::subagent) definition: MainAgentDefinition,
     pub(in crate::subagent) limits: Limits,
     pub(in crate::subagent) freshness: Arc<Freshness>,
+    pub(in crate::subagent) offer: Arc<AgentOffer>,
     pub(in crate::subagent) at_end: AtEnd,
     pub(in crate::subagent) cancel: Cancel,
 }
@@ -68,6 +70,7 @@ impl Tree {
             connection: connection.clone(),
             main: connection.clone(),
             capabilities,
+            offer: lead.offer.clone(),
             // Its subagents outlive a run that is interrupted, if the user wants.
             cancel: Cancel::default(),
             workspace: None,

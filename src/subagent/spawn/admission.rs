@@ -192,6 +192,7 @@ impl Tree {
             connection,
             main: parent.main.clone(),
             capabilities,
+            offer: Arc::default(),
             cancel: cancel.clone(),
             workspace,
         };
