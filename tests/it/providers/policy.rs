@@ -60,7 +60,7 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
         model::resolve(&ProviderTable::default(), &row(provider), wish).map(|model| model.id)
     };
     assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-5-5"));
-    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-1"));
+    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-2"));
     assert_eq!(id("anthropic", "anthropic/haiku").as_deref(), Some("claude-haiku-5-5"));
     assert_eq!(id("anthropic", "sonnet[1m]").as_deref(), Some("claude-sonnet-5-5"));
     assert_eq!(id("anthropic", "openai/gpt-5"), None);
