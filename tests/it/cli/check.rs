@@ -3,11 +3,13 @@
 use super::{Bench, Ran};
 
 /// A file that breaks, and what has to be said about it.
-const BROKEN: [(&str, &str, &str, &str); 5] = [
+const BROKEN: [(&str, &str, &str, &str); 7] = [
     ("empty.md", "", ":1: error: ", "it is empty"),
     ("plain.md", "Just a note.\n", ":1: error: ", "does not start with a `---`"),
     ("open.md", "---\nmodel: opus\n\nHello.\n", ":1: error: ", "is missing"),
     ("nameless/aimless.md", "---\nname: aimless\n---\nHello.\n", ": error: ", "no `description`"),
+    ("unnamed.md", "---\ndescription: Unnamed\n---\nHello.\n", ":1: error: ", "`name: unnamed`"),
+    ("plugin.md", "---\nname: my:plugin\ndescription: Plugin\n---\nHello.\n", ":2: error: ", "`plugin:agent`"),
     (
         "toolless.md",
         "---\nname: toolless\ndescription: Toolless\ntools: codebase, mcp__notes__read\n---\nHello.\n",
@@ -15,7 +17,7 @@ const BROKEN: [(&str, &str, &str, &str); 5] = [
         "none of its `tools` exists here (codebase, mcp__notes__read)",
     ),
 ];
-const DUBIOUS: [(&str, &str, &str, &str); 7] = [
+const DUBIOUS: [(&str, &str, &str, &str); 6] = [
     ("junk.md", "---\nname: junk\ndescription: Junk\nmodel: wibble-9\n---\nHello.\n", ":4: warning: ", "`wibble-9`"),
     (
         "guard.md",
@@ -31,7 +33,6 @@ const DUBIOUS: [(&str, &str, &str, &str); 7] = [
         ":4: warning: ",
         "`Read` is not among the `tools`",
     ),
-    ("unnamed.md", "---\ndescription: Unnamed\n---\nHello.\n", ": warning: ", "`unnamed`"),
     ("mute.md", "---\nname: mute\ndescription: Mute\n---\n", ": warning: ", "no instructions"),
 ];
 
@@ -56,7 +57,7 @@ fn explains_all(ran: &Ran, folder: &str) {
         assert!(found, "{name} is not explained:\n{}", ran.out);
     }
     assert!(!ran.out.contains("fine.md"), "{}", ran.out);
-    assert!(ran.out.ends_with("13 files: 1 usable, 7 with warnings, 5 unusable\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("14 files: 1 usable, 6 with warnings, 7 unusable\n"), "{}", ran.out);
 }
 
 #[test]
@@ -113,10 +114,10 @@ fn json_counts_and_tells_the_same() {
     let ran = bench.run("shop", &["agents", "check", "collection", "--json"]);
     assert_eq!(ran.status, 1);
     let json = ran.json();
-    assert_eq!((&json["files"], &json["usable"]), (&13.into(), &1.into()));
-    assert_eq!((&json["with_warnings"], &json["unusable"]), (&7.into(), &5.into()));
+    assert_eq!((&json["files"], &json["usable"]), (&14.into(), &1.into()));
+    assert_eq!((&json["with_warnings"], &json["unusable"]), (&6.into(), &7.into()));
     let agents = json["agents"].as_array().unwrap();
-    assert_eq!(agents.len(), 13);
+    assert_eq!(agents.len(), 14);
     for agent in agents {
         let broken = BROKEN.iter().any(|(name, ..)| agent["path"].as_str().unwrap().ends_with(name));
         assert_eq!(agent["standing"] == "broken", broken, "{agent:#}");
