@@ -214,6 +214,11 @@ fn alias_id(row: &ProviderRow, name: &str) -> Option<&'static str> {
     own.find(|alias| alias.name.eq_ignore_ascii_case(name)).map(|alias| alias.id.as_str())
 }
 
+/// Returns what the maker of the model with this id asks for it.
+pub fn list_price(id: &str) -> Option<Price> {
+    entry_of(id)?.price
+}
+
 /// Returns how the model with this id is asked to think.
 pub(super) fn thinking_of(id: &str) -> Option<Thinking> {
     entry_of(id)?.thinking

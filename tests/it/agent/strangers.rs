@@ -94,6 +94,21 @@ async fn a_file_of_the_project_chooses_no_model_that_may_cost_more() {
 }
 
 #[tokio::test]
+async fn behind_a_gateway_a_smaller_model_is_known_to_cost_no_more() {
+    for (wish, expected) in [("claude-haiku-5-5", "here/claude-haiku-5-5"), ("claude-opus-5-5", "claude-sonnet-5-5")] {
+        let provider = child_that_goes_on();
+        let mut parts = Parts::new(provider.clone());
+        (parts.model.id, parts.model.price) = ("claude-sonnet-5-5".to_owned(), None);
+        parts.limits.child.max_turns = Some(1);
+        parts.catalog = Catalog::of(vec![of_project(&format!("name: kind\nmodel: {wish}"))]);
+        let mut session = Session::start(parts);
+        session.ask("go").await;
+        session.quit().await;
+        assert_eq!(provider.requests()[1].model, expected);
+    }
+}
+
+#[tokio::test]
 async fn what_descriptions_say_is_bounded_one_line_each_and_apart() {
     let provider = script(&[reply(json!({}), vec![json!({"say": "done"})])]);
     let mut parts = Parts::new(provider.clone());
