@@ -63,19 +63,28 @@ impl AgentOffer {
         let new: Vec<OfferedAgent> = agents.into_iter().filter(is_new).collect();
         let gone: Vec<String> =
             before.keys().filter(|name| !announced.entries.contains_key(*name)).map(|name| shown(name)).collect();
-        let mut news = Vec::new();
+        if new.is_empty() && gone.is_empty() {
+            return None;
+        }
+        // Users read the first line alone.
+        let mut news = "The agents that Agent can start have changed".to_owned();
+        for (count, words) in [(new.len(), "new or different"), (gone.len(), "gone")] {
+            if count > 0 {
+                let _ = write!(news, ", {count} {words}");
+            }
+        }
+        news.push('.');
         if !new.is_empty() {
-            news.push(format!("Agents that Agent can start are new or have changed:\n{}", list(&new)));
+            let _ = write!(news, "\n\n{}", list(&new));
         }
         if !gone.is_empty() {
-            news.push(format!("Agents that are no longer there: {}.", gone.join(", ")));
+            let _ = write!(news, "\n\nGone: {}", gone.join(", "));
         }
-        let news = news.join("\n\n");
         if news.len() > MAX_NEWS_BYTES {
             *state = None;
             return None;
         }
-        Some(news).filter(|news| !news.is_empty())
+        Some(news)
     }
 }
 
