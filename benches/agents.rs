@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use belvedere::definition::{AgentDir, Library, Tier};
+use belvedere::definition::{AgentDir, KnownNames, Library, Tier};
 use criterion::{BatchSize, Criterion};
 use tempfile::TempDir;
 
@@ -14,7 +14,8 @@ const FILES: usize = 500;
 
 fn library(folder: &Path) -> Library {
     let dirs = vec![AgentDir { tier: Tier::ProjectClaude, path: folder.to_path_buf(), bounds: None }];
-    Library::new(dirs.into(), Vec::new(), ["Read", "Grep", "Bash"].map(str::to_owned).to_vec())
+    let tools = ["Read", "Grep", "Bash"].map(str::to_owned).to_vec();
+    Library::new(dirs.into(), Vec::new(), KnownNames { tools, ..KnownNames::default() })
 }
 
 /// Writes the fixtures of the tests again and again, each time with a prompt of usual length.

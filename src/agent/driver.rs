@@ -187,7 +187,7 @@ impl<'a> Driver<'a> {
         self.transcript.push_results(done.results);
     }
 
-    /// Adds the messages that arrived meanwhile to the transcript, after the reports that it has to wait for.
+    /// Adds what arrived meanwhile to the transcript, after the reports that it has to wait for.
     async fn read_inbox(&mut self) {
         let ready = self.run.watchdog.paused(self.agent.inbox.ready());
         tokio::select! {
@@ -197,6 +197,9 @@ impl<'a> Driver<'a> {
         }
         for message in self.agent.inbox.take() {
             self.receive(message).await;
+        }
+        for text in self.agent.tools.news() {
+            self.receive(InboxMessage::of_program(&text)).await;
         }
     }
 

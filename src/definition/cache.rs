@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::catalog::Entry;
-use super::{Parsed, Source, load, tools};
+use super::{KnownNames, Parsed, Source, load};
 use crate::message::Diagnostic;
 
 /// Bytes of the longest file that is read: ten times as many as the longest in circulation.
@@ -51,9 +51,9 @@ struct Stamp {
 
 impl Cache {
     /// Returns what these files say, in their order, and forgets all others.
-    pub(super) fn read(&mut self, sources: Vec<Source>, tools: &[String]) -> Vec<Entry> {
+    pub(super) fn read(&mut self, sources: Vec<Source>, names: &KnownNames) -> Vec<Entry> {
         let known = std::mem::take(&mut self.0);
-        let read = |source: &Source| -> Known { read(source, &known, tools) };
+        let read = |source: &Source| -> Known { read(source, &known, names) };
         let fresh = in_parallel(&sources, &read);
         let entries = fresh.iter().map(|known| known.entry.clone()).collect();
         let paths = sources.into_iter().filter_map(|source| source.path);
@@ -90,7 +90,7 @@ fn in_parallel(sources: &[Source], read: &(impl Fn(&Source) -> Known + Sync)) ->
     all.into_iter().map(|(_, known)| known).collect()
 }
 
-fn read(source: &Source, known: &HashMap<PathBuf, Known>, tools: &[String]) -> Known {
+fn read(source: &Source, known: &HashMap<PathBuf, Known>, names: &KnownNames) -> Known {
     let stamp = source.path.as_deref().and_then(Stamp::of);
     let before = source.path.as_ref().and_then(|path| known.get(path));
     if let Some(before) = before
@@ -101,7 +101,7 @@ fn read(source: &Source, known: &HashMap<PathBuf, Known>, tools: &[String]) -> K
         return before.clone();
     }
     let mut parsed = read_file(source.clone());
-    tools::check(&mut parsed, tools);
+    names.check(&mut parsed);
     Known { stamp: stamp.filter(Stamp::is_settled), entry: Entry::from(parsed) }
 }
 

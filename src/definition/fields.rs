@@ -46,8 +46,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn into_parsed(self, source: Source, definition: Option<AgentDefinition>) -> Parsed {
-        let tool_lines = ["tools", "disallowedTools"].map(|key| self.line_of(key));
-        Parsed { source, definition, diagnostics: self.diagnostics, tool_lines }
+        let lines = ["tools", "disallowedTools", "model"].map(|key| self.line_of(key));
+        Parsed { source, definition, diagnostics: self.diagnostics, lines }
     }
 
     pub(super) fn path(&self) -> Option<&Path> {

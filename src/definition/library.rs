@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::cache::Cache;
 use super::catalog::Entry;
-use super::{AgentDirs, Catalog, CatalogChanges, Parsed, Source, builtin, tools, walk};
+use super::{AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, Source, builtin, walk};
 
 /// Where agents come from, and the catalog that they are put into.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Library {
     built_in: Vec<Entry>,
     /// Agents of the command line.
     given: Vec<Entry>,
-    tools: Vec<String>,
+    known: KnownNames,
     /// What was read before.
     cache: Mutex<Cache>,
     /// Changes not yet returned by [`Library::changes`].
@@ -30,11 +30,11 @@ pub struct Library {
 
 impl Library {
     /// Returns a library that offers the built-in agents and those of the command line; [`Library::reload`] adds the
-    /// files. `tools` names the tools there are.
+    /// files. `known` says which names there are.
     #[must_use]
-    pub fn new(dirs: AgentDirs, mut given: Vec<Parsed>, tools: Vec<String>) -> Self {
+    pub fn new(dirs: AgentDirs, mut given: Vec<Parsed>, known: KnownNames) -> Self {
         for parsed in &mut given {
-            tools::check(parsed, &tools);
+            known.check(parsed);
         }
         let entries = |parsed: Vec<Parsed>| -> Vec<Entry> { parsed.into_iter().map(Entry::from).collect() };
         let (built_in, given) = (entries(builtin::parsed()), entries(given));
@@ -43,7 +43,7 @@ impl Library {
         let catalog = Catalog::of(Vec::new());
         catalog.put(built_in.iter().cloned().chain(no_error).collect());
         let (cache, news) = (Mutex::default(), Mutex::default());
-        Self { catalog, dirs, built_in, given, tools, cache, news, told: Notify::new() }
+        Self { catalog, dirs, built_in, given, known, cache, news, told: Notify::new() }
     }
 
     pub fn catalog(&self) -> &Catalog {
@@ -55,7 +55,7 @@ impl Library {
     }
 
     pub fn tools(&self) -> &[String] {
-        &self.tools
+        &self.known.tools
     }
 
     /// Reads all files that changed, puts what they say in force and returns what that changed, as [`Library::changes`]
@@ -70,7 +70,7 @@ impl Library {
             entries.extend(found.errors.into_iter().map(Entry::from));
             sources.extend(found.files.into_iter().map(|path| Source { tier: dir.tier, path: Some(path) }));
         }
-        entries.extend(cache.read(sources, &self.tools));
+        entries.extend(cache.read(sources, &self.known));
         entries.extend(self.given.iter().cloned());
         let changes = self.catalog.put(entries);
         if !changes.is_empty() {

@@ -83,13 +83,13 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
 const MAX_NAME_CHARS: usize = 100;
 
 fn name(reader: &mut Reader<'_>) -> Option<String> {
-    let written = reader.prose("name").or_else(|| {
-        let stem = reader.path()?.file_stem()?.to_string_lossy().into_owned();
-        reader.report_head(format!("there is no `name`; the file's own name, `{}`, is used.", sanitize_line(&stem)));
-        Some(stem)
-    });
-    let Some(written) = written else {
-        reader.report_head("there is no `name`. Add one. The agent is left out.");
+    let Some(written) = reader.prose("name") else {
+        let stem = reader.path().and_then(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+        let such_as = stem.map(|stem| format!(", such as `name: {}`", sanitize_line(&stem))).unwrap_or_default();
+        reader.report_head(format!(
+            "there is no `name`, as in notes that lie beside agents. Add one{such_as}, to make it an agent. The file is \
+             left out."
+        ));
         return None;
     };
     let mut name = sanitize_line(&written).trim().to_owned();
@@ -104,7 +104,20 @@ fn name(reader: &mut Reader<'_>) -> Option<String> {
         );
         return None;
     }
+    if is_of_plugin(&name) {
+        let message = format!(
+            "`{name}` has the form `plugin:agent`, and other programs leave such a file out. Write a `-`. The file is \
+             left out."
+        );
+        reader.report_at("name", message);
+        return None;
+    }
     Some(name)
+}
+
+/// Returns `true` for a name of the form `plugin:agent`. Other colons come from heads that are no YAML.
+fn is_of_plugin(name: &str) -> bool {
+    name.contains(':') && name.split(':').all(|part| !part.is_empty()) && !name.contains(char::is_whitespace)
 }
 
 /// Characters of the longest name of a model.

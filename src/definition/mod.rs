@@ -14,6 +14,7 @@ mod duplicate;
 mod fields;
 mod frontmatter;
 mod keys;
+mod known;
 mod library;
 mod load;
 mod narrow;
@@ -37,6 +38,7 @@ pub use cli_agents::parse_cli_agents;
 pub use dirs::{AgentDir, AgentDirs, AgentHome, DirBounds, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
+pub use known::KnownNames;
 pub use library::Library;
 pub use load::parse;
 pub use tier::Tier;
@@ -155,13 +157,13 @@ pub struct Parsed {
     /// The agent, if the file can be used.
     pub definition: Option<AgentDefinition>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Lines of `tools` and of `disallowedTools`.
-    pub tool_lines: [Option<usize>; 2],
+    /// Lines of `tools`, `disallowedTools` and `model`.
+    pub lines: [Option<usize>; 3],
 }
 
 impl Parsed {
     fn nothing(source: Source) -> Self {
-        Self { source, definition: None, diagnostics: Vec::new(), tool_lines: [None; 2] }
+        Self { source, definition: None, diagnostics: Vec::new(), lines: [None; 3] }
     }
 
     /// Returns what came of a file that cannot be used.

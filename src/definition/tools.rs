@@ -6,12 +6,8 @@
 use serde_json::Value;
 
 use super::fields::{Reader, scalar};
-use super::{Parsed, ToolsField};
-use crate::message::split_list;
-use crate::message::{Diagnostic, canonical_name, sanitize_line};
+use crate::message::{canonical_name, sanitize_line, split_list};
 
-/// Entries of one list that are complained of.
-const MAX_FAULTS: usize = 20;
 /// Bytes of the longest name that is compared with others.
 const LONGEST: usize = 40;
 
@@ -84,44 +80,22 @@ fn scopes_of(entry: &str) -> Vec<String> {
 /// Returns `true` if an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
 /// those.
 pub fn knows_tool(entry: &str, known: &[String]) -> bool {
-    let bare = bare_name(entry);
-    bare == "*" || bare.starts_with("mcp__") || known.iter().any(|known| known.eq_ignore_ascii_case(bare))
+    bare_name(entry).starts_with("mcp__") || is_here(entry, known)
 }
 
-fn bare_name(entry: &str) -> &str {
+/// Returns `true` if an entry gives an agent one of the `known` tools.
+pub(super) fn is_here(entry: &str, known: &[String]) -> bool {
+    let bare = bare_name(entry);
+    bare == "*" || known.iter().any(|known| known.eq_ignore_ascii_case(bare))
+}
+
+pub(super) fn bare_name(entry: &str) -> &str {
     canonical_name(entry.split('(').next().unwrap_or_default())
 }
 
-/// Warns of tools that are not among `known`.
-pub(super) fn check(parsed: &mut Parsed, known: &[String]) {
-    let Some(definition) = &parsed.definition else { return };
-    let allowed: &[String] = match &definition.tools {
-        ToolsField::All => &[],
-        ToolsField::List(names) => names,
-    };
-    let lists = [(allowed, "it is left out"), (&definition.disallowed_tools, "it forbids nothing")];
-    let mut errors = Vec::new();
-    if !allowed.is_empty() && !allowed.iter().any(|name| knows_tool(name, known)) {
-        let message =
-            "it cannot work: none of its `tools` exists here, and it is not offered. Name tools of this program, \
-                       or leave `tools` out for all."
-                .to_owned();
-        errors.push(Diagnostic { path: parsed.source.path.clone(), line: parsed.tool_lines[0], column: None, message });
-    }
-    for ((names, outcome), line) in lists.into_iter().zip(parsed.tool_lines) {
-        for name in names.iter().filter(|name| !knows_tool(name, known)).take(MAX_FAULTS) {
-            let shown: String = name.chars().take(80).collect();
-            let nearest = nearest(bare_name(name), known).map(|near| format!(" Perhaps you mean `{near}`."));
-            let message = format!("there is no tool `{shown}`; {outcome}.{}", nearest.unwrap_or_default());
-            errors.push(Diagnostic { path: parsed.source.path.clone(), line, column: None, message });
-        }
-    }
-    parsed.diagnostics.extend(errors);
-}
-
-/// Returns the known tool whose name is most like this one.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
-    let wanted = name.to_lowercase();
+/// Returns the known tool whose name is most like that of an entry.
+pub(super) fn nearest<'a>(entry: &str, known: &'a [String]) -> Option<&'a str> {
+    let wanted = bare_name(entry).to_lowercase();
     let names: Vec<String> = known.iter().map(|known| known.to_lowercase()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = similar::get_close_matches(wanted.as_str(), &names, 1, 0.6);

@@ -71,7 +71,8 @@ pub struct Permissions {
     rules: Rules,
     /// Whose permissions these are: whom an answer is given to.
     holder: Holder,
-    own_grants: Grants,
+    /// A folder that this agent alone may read and write in.
+    own_folder: Option<Project>,
     fence: Option<Arc<Fence>>,
 }
 
@@ -93,7 +94,7 @@ impl Permissions {
             ceiling: PermissionMode::BypassPermissions,
             rules: Rules::default(),
             holder: Holder::Main,
-            own_grants: Grants::default(),
+            own_folder: None,
             fence: None,
         }
     }
@@ -125,10 +126,11 @@ impl Permissions {
         self
     }
 
-    /// Returns the permissions of an agent that is granted something no other agent is.
+    /// Returns the permissions of an agent that may read and write in a folder that no other agent is given, an absolute
+    /// path with links resolved. Files there that other programs run or obey are as anywhere else.
     #[must_use]
-    pub fn with_own_grant(mut self, grant: Option<Grant>) -> Self {
-        self.own_grants = grant.into_iter().collect();
+    pub fn with_own_folder(mut self, folder: Option<PathBuf>) -> Self {
+        self.own_folder = folder.map(Project::at);
         self
     }
 
@@ -233,26 +235,25 @@ impl Permissions {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         // Rules about paths say nothing of commands, which could read what those keep from the agent.
         if mode == PermissionMode::Plan
-            && !self.rules.name_paths()
+            && !self.rules.name_paths_to_read()
             && state.project.root().is_some()
             && matches!(&access.kind, AccessKind::Execute { command, guarded: true } if is_reading(command))
         {
             return Decision::Allow;
         }
         match decide(mode, (&state.grants, &self.holder), &state.project, access) {
-            Decision::Ask if self.own_grants.cover(access, &state.project, &self.holder) => Decision::Allow,
+            Decision::Ask if self.is_own(access) => Decision::Allow,
             decision => decision,
         }
     }
 
-    /// Returns `true` if an access is to a place that only this agent was granted.
+    /// Returns `true` if an access stays within the agent's own folder.
     fn is_own(&self, access: &Access) -> bool {
-        let reading = match &access.kind {
-            AccessKind::Read { path } | AccessKind::Write { path } => AccessKind::Read { path: path.clone() },
-            AccessKind::Nothing | AccessKind::Execute { .. } => return false,
-        };
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        self.own_grants.cover(&Access::new(access.tool.clone(), reading), &state.project, &self.holder)
+        self.own_folder.as_ref().is_some_and(|folder| match &access.kind {
+            AccessKind::Read { path } => folder.contains(path),
+            AccessKind::Write { path } => folder.is_plain_file(path),
+            AccessKind::Nothing | AccessKind::Execute { .. } => false,
+        })
     }
 
     /// Returns the access as rules, grants and modes know it: in the project's own paths.

@@ -96,8 +96,17 @@ impl Rule {
         matches!(self.scope, Scope::Whole)
     }
 
-    pub(super) fn names_paths(&self) -> bool {
-        matches!(self.scope, Scope::Below(_))
+    /// Returns the entry for all uses of a tool below a folder, an absolute path; `None` if no entry can name it.
+    #[must_use]
+    pub fn below(tool: &str, folder: &Path, kind_of: impl Fn(&str) -> ToolKind) -> Option<Self> {
+        let inside = globset::escape(folder.to_str()?.trim_start_matches('/'));
+        let text = format!("{tool}(//{inside}/**)");
+        Some(Self::parse(&text, Places { project: folder, home: None }, kind_of)).filter(Self::is_clear)
+    }
+
+    /// Returns `true` if this keeps an agent from reading some paths; what only reads is no matter of the others.
+    pub(super) fn names_paths_to_read(&self) -> bool {
+        matches!(self.scope, Scope::Below(_)) && self.kind != ToolKind::Write
     }
 
     pub fn is_clear(&self) -> bool {

@@ -29,9 +29,9 @@ impl Rules {
         self
     }
 
-    /// Returns `true` if an entry is about some paths only.
-    pub(super) fn name_paths(&self) -> bool {
-        self.allowed.iter().chain(&self.forbidden).any(|list| list.iter().any(Rule::names_paths))
+    /// Returns `true` if an entry is about reading some paths only.
+    pub(super) fn name_paths_to_read(&self) -> bool {
+        self.allowed.iter().chain(&self.forbidden).any(|list| list.iter().any(Rule::names_paths_to_read))
     }
 
     /// Returns the entries that let through, or forbid, some uses of a tool only: `Bash(git diff:*)`, `not Bash(rm:*)`.

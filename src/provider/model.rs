@@ -48,6 +48,25 @@ struct Entry {
     /// Whether it takes `xhigh`, if it takes what lies above.
     #[serde(default = "yes")]
     xhigh: bool,
+    thinking: Option<Thinking>,
+}
+
+impl Entry {
+    /// Returns the most effort it can be asked for. One that is told how many tokens to think takes any effort as a number
+    /// of them.
+    fn most_effort(&self) -> Option<Effort> {
+        self.effort.or_else(|| (self.thinking == Some(Thinking::Budget)).then_some(Effort::Max))
+    }
+}
+
+/// How a model is asked to think, where it does so only if it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Thinking {
+    /// It decides itself how much.
+    Adaptive,
+    /// It is told how many tokens it may use.
+    Budget,
 }
 
 fn yes() -> bool {
@@ -102,7 +121,7 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         context_window: entry.filter(|_| !row.local).map(|entry| entry.context),
         max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
         price: if is_free { Some(Price::FREE) } else { own.and_then(|entry| entry.price) },
-        max_effort: own.and_then(|entry| entry.effort),
+        max_effort: own.and_then(Entry::most_effort),
         takes_xhigh: own.is_none_or(|entry| entry.xhigh),
     }
 }
@@ -193,6 +212,21 @@ pub fn home_of(id: &str) -> Option<&'static str> {
 fn alias_id(row: &ProviderRow, name: &str) -> Option<&'static str> {
     let mut own = CATALOG.alias.iter().filter(|alias| alias.provider == row.name);
     own.find(|alias| alias.name.eq_ignore_ascii_case(name)).map(|alias| alias.id.as_str())
+}
+
+/// Returns what the maker of the model with this id asks for it.
+pub fn list_price(id: &str) -> Option<Price> {
+    entry_of(id)?.price
+}
+
+/// Returns how the model with this id is asked to think.
+pub(super) fn thinking_of(id: &str) -> Option<Thinking> {
+    entry_of(id)?.thinking
+}
+
+/// Returns `true` if the only way to tell the model with this id how hard to think is a number of tokens.
+pub(super) fn counts_effort(id: &str) -> bool {
+    entry_of(id).is_some_and(|entry| entry.effort.is_none() && entry.thinking == Some(Thinking::Budget))
 }
 
 fn entry_of(id: &str) -> Option<&'static Entry> {

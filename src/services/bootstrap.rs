@@ -11,9 +11,10 @@ use jiff::Timestamp;
 use super::connection;
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
-use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
+use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
 use crate::permission::{Grant, PermissionMode};
+use crate::provider::model;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
 use crate::tool::{Shell, standard_tools};
@@ -120,14 +121,14 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let diagnostics = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
-    let library =
-        Arc::new(Library::new(agent_dirs(&environment, &place, &ground), options.agents.clone(), tool_names()));
+    let config = loaded.config;
+    let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config));
+    let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
     let agent = options.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
     let subagents = Subagents {
         model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         user_dirs: user_dirs(&environment),
     };
-    let config = loaded.config;
     let secrets = Secrets::new(connection::provider_env(&config).secrets());
     let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
     let store = paths.as_ref().map(new_store);
@@ -164,6 +165,11 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
     })
 }
 
-pub fn tool_names() -> Vec<String> {
-    standard_tools(&Shell::default()).names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
+/// Returns the names that agent files may use: the tools there are, and the models that a service may have.
+pub fn known_names(config: &Config) -> KnownNames {
+    let tools = standard_tools(&Shell::default());
+    let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
+    let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config));
+    let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);
+    KnownNames { tools, is_model: Arc::new(is_model) }
 }

@@ -15,7 +15,7 @@ use crate::provider::discover::{self, Miss, find_local_server};
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::{ProviderEnv, ProviderTable, any_of};
 use crate::provider::{Model, Provider, model};
-use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, lead_connection};
+use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, effort_note, lead_connection};
 
 /// Returns what the first line of a session without a model says.
 fn how_to_connect() -> String {
@@ -30,6 +30,15 @@ fn how_to_connect() -> String {
 /// Returns the services, and what the environment of this process says of them.
 pub(super) fn provider_env(config: &Config) -> ProviderEnv {
     ProviderEnv::of_process(ProviderTable::with(&config.providers))
+}
+
+/// Returns `true` if the model that the user has chosen is answered by a service that may have models of any name.
+pub(super) fn serves_any_model(config: &Config) -> bool {
+    match choose(&ModelPreferences { flag: None, config: config.model.clone(), env: provider_env(config) }) {
+        Ok(ModelChoice::Connect(chosen)) => chosen.endpoint.provider.local || chosen.endpoint.provider.any_model,
+        Ok(ModelChoice::Probe { wish, .. }) => wish.is_some(),
+        Ok(ModelChoice::Offline) | Err(_) => false,
+    }
 }
 
 /// Starts to look for the model, without waiting for the first message, and emits when it is found.
@@ -93,7 +102,10 @@ impl LeadModel {
     fn of(self, found: Connection) -> (Result<Connection, String>, Option<String>) {
         let Some(definition) = self.definition else { return (Ok(found), None) };
         match lead_connection(&definition, &found, &self.resolve) {
-            Ok(connection) => (Ok(connection), None),
+            Ok(connection) => {
+                let note = effort_note(&definition, &connection.model);
+                (Ok(connection), note)
+            }
             Err(note) => (Ok(found), Some(note)),
         }
     }

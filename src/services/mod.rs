@@ -24,7 +24,7 @@ use jiff::Zoned;
 use tokio::sync::mpsc;
 
 use agents::AgentFiles;
-pub use bootstrap::{Bootstrap, FrontEnd, Options, SessionKind, Subagents, agent_dirs, bootstrap, tool_names};
+pub use bootstrap::{Bootstrap, FrontEnd, Options, SessionKind, Subagents, agent_dirs, bootstrap, known_names};
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use models::ModelOffers;

@@ -24,6 +24,7 @@ use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
 use crate::subagent::tools::agent_tool::AgentTool;
+use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tools::task_tools;
 use crate::subagent::workspace::{Workspace, WorktreeRegistry};
 use crate::tool::{Freshness, ToolSet, Writers};
@@ -89,6 +90,8 @@ pub struct Parent {
     /// Who answers the main agent.
     pub main: Connection,
     pub capabilities: Capabilities,
+    /// Which agents it has been offered.
+    pub offer: Arc<AgentOffer>,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
     /// Where it works, if not among the project's files.

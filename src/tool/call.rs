@@ -23,6 +23,9 @@ pub trait AnyTool: Send + Sync {
     /// Returns the offer to the model, made anew for each request.
     fn spec(&self) -> ToolSpec;
 
+    /// Returns what has changed since the model read the offer, if the offer does not say so itself.
+    fn news(&self) -> Option<String>;
+
     fn kind(&self) -> ToolKind;
 
     fn keeps_time(&self) -> bool;
@@ -58,6 +61,10 @@ impl<T: Tool> AnyTool for T {
 
     fn spec(&self) -> ToolSpec {
         Tool::spec(self)
+    }
+
+    fn news(&self) -> Option<String> {
+        Tool::news(self)
     }
 
     fn kind(&self) -> ToolKind {

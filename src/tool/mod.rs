@@ -95,6 +95,11 @@ pub trait Tool: Send + Sync {
         ToolSpec { name, description, input_schema: schema_of::<Self::Input>() }
     }
 
+    /// Returns what has changed since the model read the offer, if the offer does not say so itself.
+    fn news(&self) -> Option<String> {
+        None
+    }
+
     /// Says whether calls of one message may overlap.
     fn concurrency(&self, _input: &Self::Input) -> Concurrency {
         match self.kind() {

@@ -30,6 +30,11 @@ impl ToolSet {
         self.0.iter().map(|tool| tool.spec()).collect()
     }
 
+    /// Returns what the model has to know of changes that the offer does not show.
+    pub fn news(&self) -> Vec<String> {
+        self.0.iter().filter_map(|tool| tool.news()).collect()
+    }
+
     /// Returns the tools for which `keep` holds, in the same order.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {

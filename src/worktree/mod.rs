@@ -281,7 +281,7 @@ impl Worktree {
     fn of(claim: Claim, name: String, record: WorktreeRecord) -> Option<Self> {
         let root = claim.root_of(&name);
         Some(Self {
-            cwd: root.join(&record.inside),
+            cwd: plain_join(&root, &record.inside),
             git_dir: record.git_dir?,
             branch: record.branch,
             base: record.base,
@@ -343,4 +343,9 @@ async fn commit_of(git: &Git, name: &str) -> Result<Option<String>, WorktreeErro
     let call = git.call("finding a commit").args(["rev-parse", "--verify", "-q"]);
     let answer = call.arg(format!("{name}^{{commit}}")).answer().await?;
     Ok((answer.code == Some(0)).then(|| String::from_utf8_lossy(&answer.out).trim().to_owned()))
+}
+
+/// Joins without leaving a slash at the end.
+pub fn plain_join(root: &Path, inside: &Path) -> PathBuf {
+    if inside.as_os_str().is_empty() { root.to_path_buf() } else { root.join(inside) }
 }

@@ -13,9 +13,8 @@ use super::page::Page;
 use super::{CommandFailure, Form, put, read};
 use crate::definition::{AgentDir, AgentDirs, DefinitionState, Library, Listed, Parsed, Source, Tier, read_file};
 use crate::headless::exit;
-use crate::message::{Diagnostic, sanitize_line};
-use crate::provider::model;
-use crate::services::{Bootstrap, tool_names};
+use crate::message::sanitize_line;
+use crate::services::{Bootstrap, known_names};
 
 /// The JSON form.
 #[derive(Serialize)]
@@ -33,10 +32,7 @@ pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Res
         Some(path) => read_path(bootstrap, path).map_err(|error| (exit::FAILED, error))?,
         None => read(bootstrap).to_vec(),
     };
-    let mut files: Vec<Listed> = all.into_iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
-    for listed in &mut files {
-        check_model(listed, bootstrap);
-    }
+    let files: Vec<Listed> = all.into_iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
     let mut page = Page::new(bootstrap);
     for listed in &files {
         errors(&mut page, listed);
@@ -62,22 +58,6 @@ pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Res
     put(form, &checked, page, if unusable > 0 { exit::FAILED } else { exit::OK })
 }
 
-/// Warns of a model that no known service has.
-fn check_model(listed: &mut Listed, bootstrap: &Bootstrap) {
-    let model = listed.definition.as_ref().and_then(|definition| definition.model.clone());
-    let is_known = |name: &String| {
-        let is_alias = bootstrap.config.aliases.keys().any(|alias| alias.eq_ignore_ascii_case(name));
-        is_alias || model::is_known(name)
-    };
-    if let Some(model) = model.filter(|name| !is_known(name)) {
-        let message = format!(
-            "`{model}` begins as no known model does; where the service has none of that name, the parent's is used. Write \
-             an alias such as `haiku`, or a full name."
-        );
-        listed.diagnostics.push(Diagnostic { path: listed.source.path.clone(), ..Diagnostic::new(message) });
-    }
-}
-
 /// Reads a file, or all agent files below a folder, as if they were the only ones.
 fn read_path(bootstrap: &Bootstrap, path: &Path) -> anyhow::Result<Vec<Listed>> {
     // Their tier makes no difference, as long as it is none of the program's own.
@@ -85,11 +65,12 @@ fn read_path(bootstrap: &Bootstrap, path: &Path) -> anyhow::Result<Vec<Listed>> 
     let wanted = bootstrap.options.directory.join(path);
     let missing = || format!("{} cannot be checked; name an agent file or a folder", wanted.display());
     let path = std::fs::canonicalize(&wanted).with_context(missing)?;
+    let names = known_names(&bootstrap.config);
     let library = if path.is_dir() {
-        Library::new(AgentDirs::from(vec![AgentDir { tier, path, bounds: None }]), Vec::new(), tool_names())
+        Library::new(AgentDirs::from(vec![AgentDir { tier, path, bounds: None }]), Vec::new(), names)
     } else if path.is_file() {
         let parsed = read_file(Source { tier, path: Some(path) });
-        Library::new(AgentDirs::default(), vec![parsed], tool_names())
+        Library::new(AgentDirs::default(), vec![parsed], names)
     } else {
         return Err(anyhow!("{} is neither a file nor a folder", path.display()));
     };
@@ -98,8 +79,8 @@ fn read_path(bootstrap: &Bootstrap, path: &Path) -> anyhow::Result<Vec<Listed>> 
 }
 
 /// Checks one agent as if it were the only one.
-pub(super) fn alone(parsed: Parsed) -> Vec<String> {
-    let library = Library::new(AgentDirs::default(), vec![parsed], tool_names());
+pub(super) fn alone(bootstrap: &Bootstrap, parsed: Parsed) -> Vec<String> {
+    let library = Library::new(AgentDirs::default(), vec![parsed], known_names(&bootstrap.config));
     library.reload();
     let listing = library.catalog().listing();
     let given = listing.iter().filter(|listed| listed.source.tier != Tier::BuiltIn);

@@ -106,7 +106,7 @@ pub(super) async fn run(bootstrap: &Bootstrap, mut args: NewArgs, form: Form) ->
     }
     draft.prompt = prompt(args.prompt, &draft).await.map_err(usage)?;
     let parsed = parse(&draft.to_text(), Source { tier, path: Some(path) });
-    for error in check::alone(parsed) {
+    for error in check::alone(bootstrap, parsed) {
         eprintln_line(&format!("warning: {error}"));
     }
     let path = draft.create_in(folder).map_err(|error| failed(error.into()))?;

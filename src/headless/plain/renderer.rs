@@ -297,7 +297,9 @@ impl LineRenderer {
                 let noun = if names.len() == 1 { "report" } else { "reports" };
                 self.notice(&format!("{noun} of {} arrived", names.join(", ")))
             }
-            Author::Parent | Author::Program => self.notice(text),
+            Author::Parent => self.notice(text),
+            // What follows is for the model.
+            Author::Program => self.notice(text.lines().next().unwrap_or_default()),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
 
 use crate::definition::{DefinitionState, Listed};
-use crate::message::{DiffLine, LineKind, reveal_line, sanitize_line};
+use crate::message::{Diagnostic, DiffLine, LineKind, reveal_line, sanitize_line};
 use crate::permission::{ApprovalRequest, Preview};
 
 /// Stands before each row.
@@ -43,16 +43,18 @@ fn rows(request: &ApprovalRequest, wanted: impl Fn(&DiffLine) -> bool) -> impl I
     lines.filter(move |line| wanted(line)).map(row).chain(more)
 }
 
-/// Returns the row of an agent file or a built-in agent: what it is for, or why it is not used.
-pub(super) fn agent_file(listed: &Listed) -> String {
+/// Returns the rows of an agent file or a built-in agent: what it is for, or why it is not used, and what else is wrong.
+pub(super) fn agent_file(listed: &Listed) -> Vec<String> {
     let name = listed.name();
     let words = match (&listed.definition, &listed.standing) {
         (_, DefinitionState::Shadowed { by }) => format!("shadowed by one of {}", by.tier.label()),
         (Some(definition), _) => definition.description.split_whitespace().collect::<Vec<_>>().join(" "),
-        (None, _) => {
-            let error = listed.diagnostics.first().map(|error| format!(": {}", error.message)).unwrap_or_default();
-            format!("cannot be used{error}")
-        }
+        (None, _) => "cannot be used".to_owned(),
     };
-    format!("{SET_IN}{} ({}): {}", sanitize_line(&name), listed.source.tier.label(), sanitize_line(&words))
+    let head = format!("{SET_IN}{} ({}): {}", sanitize_line(&name), listed.source.tier.label(), sanitize_line(&words));
+    let wrong = |error: &Diagnostic| {
+        let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("{SET_IN}{SET_IN}! {line}{}", sanitize_line(&error.message))
+    };
+    std::iter::once(head).chain(listed.diagnostics.iter().map(wrong)).collect()
 }

@@ -314,7 +314,7 @@ impl PlainSession for Session {
     }
 
     fn agent_files(&mut self) {
-        let lines = self.catalog.listing().iter().map(agent_file).collect();
+        let lines = self.catalog.listing().iter().flat_map(agent_file).collect();
         self.write(lines);
     }
 

@@ -9,20 +9,15 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolResult, ToolSpec};
-use crate::provider::Request;
+use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolResult, ToolSpec};
 use crate::provider::wire_api::{self, WireInput};
+use crate::provider::{Request, model};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
 
-/// Models that decide themselves how much they think: the first unasked and, unless asked for a summary, without a word
-/// meanwhile, not even between two tools; those of version 4 only if they are asked.
-#[rustfmt::skip]
-const ADAPTIVE_THINKERS: [&str; 9] = [
-    "claude-fable-", "claude-mythos-5", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5",
-    "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-4-6",
-];
+/// The smallest budget for thinking that the API takes.
+const MIN_BUDGET: u32 = 1_024;
 
 #[derive(Serialize)]
 pub(super) struct MessagesBody<'a> {
@@ -61,7 +56,13 @@ enum Cache {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Thinking {
-    Adaptive { display: &'static str },
+    /// Unless asked for a summary, models that think unasked do so without a word, not even between two tools.
+    Adaptive {
+        display: &'static str,
+    },
+    Enabled {
+        budget_tokens: u32,
+    },
 }
 
 #[derive(Serialize)]
@@ -156,14 +157,15 @@ impl<'a> MessagesBody<'a> {
         if let Some(last) = tools.last_mut() {
             last.cache_control = Some(Cache::Ephemeral);
         }
-        let thinks = may_think && ADAPTIVE_THINKERS.iter().any(|id| request.model.starts_with(id));
+        let thinking = if may_think { Thinking::of(request, &messages) } else { None };
+        let effort = request.effort.filter(|_| may_think && !model::counts_effort(&request.model));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
         Self {
             model: &request.model,
             max_tokens: request.max_output_tokens,
             stream: true,
-            thinking: thinks.then_some(Thinking::Adaptive { display: "summarized" }),
-            output_config: request.effort.filter(|_| may_think).map(|effort| OutputConfig { effort: effort.name() }),
+            thinking,
+            output_config: effort.map(|effort| OutputConfig { effort: effort.name() }),
             system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
             tools,
             tool_choice,
@@ -175,6 +177,39 @@ impl<'a> MessagesBody<'a> {
     pub(super) fn sets_thinking(&self) -> bool {
         self.thinking.is_some() || self.output_config.is_some()
     }
+}
+
+impl Thinking {
+    fn of(request: &Request, turns: &[Turn<'_>]) -> Option<Self> {
+        match model::thinking_of(&request.model)? {
+            model::Thinking::Adaptive => Some(Self::Adaptive { display: "summarized" }),
+            model::Thinking::Budget if goes_on_without_thought(turns) => None,
+            model::Thinking::Budget => budget(request).map(|budget_tokens| Self::Enabled { budget_tokens }),
+        }
+    }
+}
+
+/// Returns how many of the output tokens may be thought: a part of them, since the answer needs room as well.
+fn budget(request: &Request) -> Option<u32> {
+    let most = request.max_output_tokens;
+    let share = match request.effort {
+        Some(Effort::Low) => most / 8,
+        Some(Effort::Medium) => most / 4,
+        None | Some(Effort::High) => most / 2,
+        Some(Effort::XHigh) => most / 4 * 3,
+        Some(Effort::Max) => most / 8 * 7,
+    };
+    (most >= 2 * MIN_BUDGET).then_some(share.max(MIN_BUDGET))
+}
+
+/// Returns `true` if the calls whose results come last belong to a reply that did not begin with a thought, as after a
+/// change of the model. The API refuses to let a model think from there on.
+fn goes_on_without_thought(turns: &[Turn<'_>]) -> bool {
+    let is_result = |content: &Content<'_>| matches!(content.kind, Kind::ToolResult { .. });
+    let asks = |turn: &Turn<'_>| turn.role == Role::User && !turn.content.iter().any(is_result);
+    let reply = turns.iter().rposition(asks).map_or(0, |asked| asked + 1);
+    let first = turns.get(reply).and_then(|turn| turn.content.first());
+    first.is_some_and(|first| !matches!(first.kind, Kind::Thinking { .. } | Kind::RedactedThinking { .. }))
 }
 
 fn offer(spec: &ToolSpec) -> Tool<'_> {

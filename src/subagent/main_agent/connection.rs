@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
+use crate::provider::model::list_price;
 use crate::provider::{Model, Provider};
 use crate::subagent::limits::Refusal;
 
@@ -111,10 +112,12 @@ pub fn lead_connection(
     }
 }
 
-/// Returns `true` unless the model is known to cost no more than the other.
+/// Returns `true` unless the model is known to cost no more than the other. What a gateway asks is not known; which of two
+/// models is the dearer is the same there as at home.
 fn may_cost_more(model: &Model, other: &Model) -> bool {
+    let price = |model: &Model| model.price.or_else(|| list_price(&model.id));
     model.id != other.id
-        && match (&model.price, &other.price) {
+        && match (price(model), price(other)) {
             (Some(price), Some(usual)) => price.input > usual.input || price.output > usual.output,
             _ => true,
         }

@@ -21,6 +21,7 @@ use crate::subagent::main_agent::mention;
 use crate::subagent::main_agent::{MainAgent, MainAgentDefinition};
 use crate::subagent::registry::approvals::ApprovalQueue;
 use crate::subagent::spawn::capabilities::Delegation;
+use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::Tree;
 use crate::subagent::{Children, Command};
 use crate::tool::Freshness;
@@ -44,6 +45,7 @@ pub struct Conversation {
     limits: Limits,
     definition: MainAgentDefinition,
     freshness: Arc<Freshness>,
+    offer: Arc<AgentOffer>,
     at_end: AtEnd,
     transcript: Transcript,
     waiting: VecDeque<(MessageId, String)>,
@@ -74,6 +76,7 @@ impl Conversation {
     pub fn new(tree: Tree, approvals: ApprovalQueue, connecting: Connecting, limits: Limits) -> Self {
         Self {
             freshness: tree.freshness(MAIN),
+            offer: Arc::default(),
             tree,
             approvals,
             connecting,
@@ -228,6 +231,7 @@ impl Conversation {
         self.tree.forget(stopped);
         self.transcript = Transcript::default();
         self.freshness = self.tree.freshness(MAIN);
+        self.offer = Arc::default();
         self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
     }
 
@@ -251,6 +255,7 @@ impl Conversation {
                 definition: self.definition.clone(),
                 limits: self.limits.clone(),
                 freshness: self.freshness.clone(),
+                offer: self.offer.clone(),
                 at_end: self.at_end,
                 cancel: cancel.clone(),
             },
@@ -262,7 +267,7 @@ impl Conversation {
 
     /// Returns what the model reads for a message of the user.
     fn as_read(&self, text: String, before: &Transcript) -> String {
-        let names = match self.tree.main_capabilities(&self.definition) {
+        let names = match self.tree.main_capabilities(&self.definition, None) {
             Ok(capabilities) if capabilities.delegation == Delegation::Open => {
                 let rules = capabilities.permissions.rules();
                 self.tree.catalog().names().into_iter().filter(|name| rules.allow_kind(name)).collect()

@@ -46,6 +46,7 @@ impl Tree {
                     main: connection.clone(),
                     connection,
                     capabilities: self.all_capabilities(),
+                    offer: Arc::default(),
                     cancel: Cancel::default(),
                     workspace: None,
                 };

@@ -18,6 +18,7 @@ use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::spawn::admission::effort_of;
 use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::spawn::memory::AgentMemory;
+use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::{Parent, Tree};
 use crate::tool::Freshness;
 
@@ -29,6 +30,7 @@ pub(in crate::subagent) struct MainAgent {
     pub(in crate::subagent) definition: MainAgentDefinition,
     pub(in crate::subagent) limits: Limits,
     pub(in crate::subagent) freshness: Arc<Freshness>,
+    pub(in crate::subagent) offer: Arc<AgentOffer>,
     pub(in crate::subagent) at_end: AtEnd,
     pub(in crate::subagent) cancel: Cancel,
 }
@@ -37,30 +39,30 @@ impl Tree {
     pub(in crate::subagent) fn main_capabilities(
         &self,
         definition: &MainAgentDefinition,
+        memory: Option<&AgentMemory>,
     ) -> Result<Capabilities, Refusal> {
         let whole = self.all_capabilities();
-        match definition {
-            None => Ok(whole),
-            Some(definition) => {
-                let lists = self.lists(definition, None);
-                whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)
-            }
-        }
+        let Some(definition) = definition else { return Ok(whole) };
+        let lists = self.lists(definition, None);
+        let own = whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)?;
+        Ok(match memory {
+            Some(memory) => memory.kept_by(own, &whole, &lists),
+            None => own,
+        })
     }
 
     pub(in crate::subagent) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
         let setup = self.setup();
-        let mut capabilities = self.main_capabilities(&lead.definition)?;
         let memory = match &lead.definition {
             Some(definition) => self.recall(definition, &lead.cancel).await,
             None => None,
         };
-        let notes = memory.as_ref().map(|memory| memory.section(&capabilities.tools));
+        let capabilities = self.main_capabilities(&lead.definition, memory.as_ref())?;
+        let notes = memory.as_ref().map(|memory| memory.section(&capabilities));
         let system = match &lead.definition {
             Some(definition) => setup.environment.lead_prompt(definition, notes.as_deref(), capabilities.delegation),
             None => setup.environment.main_prompt(),
         };
-        capabilities.permissions = capabilities.permissions.with_own_grant(memory.as_ref().map(AgentMemory::grant));
         let permissions = capabilities.permissions.clone();
         let own = Parent {
             id: AgentId::MAIN,
@@ -68,6 +70,7 @@ impl Tree {
             connection: connection.clone(),
             main: connection.clone(),
             capabilities,
+            offer: lead.offer.clone(),
             // Its subagents outlive a run that is interrupted, if the user wants.
             cancel: Cancel::default(),
             workspace: None,

@@ -3,6 +3,7 @@
 //! Owns the order of the checks. Leaves tools and rules to `capabilities` and models to `connection`. Invariant: a refusal
 //! costs nothing and makes no pane.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
@@ -23,12 +24,13 @@ use crate::tool::ToolSet;
 pub(in crate::subagent) struct Admitted {
     pub(in crate::subagent) definition: Arc<AgentDefinition>,
     connection: Connection,
+    lists: Lists,
     capabilities: Capabilities,
     limits: Limits,
     /// Whether it works apart.
     pub(in crate::subagent) isolation: Option<Isolation>,
     /// What the user should know of it.
-    pub(in crate::subagent) note: Option<String>,
+    pub(in crate::subagent) notes: Vec<String>,
 }
 
 impl Tree {
@@ -50,13 +52,21 @@ impl Tree {
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
-        let note = note.or_else(|| effort_note(&definition, &connection.model));
+        let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         self.reserve()?;
         let calls = limits.tool_calls(input.max_tool_calls);
         let limits = child_limits(&limits.child, &definition, calls);
-        Ok(Admitted { definition, connection, capabilities, limits, isolation, note })
+        Ok(Admitted {
+            definition,
+            connection,
+            lists,
+            capabilities,
+            limits,
+            isolation,
+            notes: notes.into_iter().flatten().collect(),
+        })
     }
 
     /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
@@ -71,7 +81,15 @@ impl Tree {
             parent.capabilities.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
         let limits = child_limits(&setup.limits.child, definition, setup.limits.tool_calls(None));
         let connection = parent.connection.clone();
-        Ok(Admitted { definition: definition.clone(), connection, capabilities, limits, isolation: None, note: None })
+        Ok(Admitted {
+            definition: definition.clone(),
+            connection,
+            lists,
+            capabilities,
+            limits,
+            isolation: None,
+            notes: Vec::new(),
+        })
     }
 
     /// Says which tools an agent of the definition would have below this parent; `None` if its lists leave none.
@@ -96,6 +114,13 @@ impl Tree {
         }
         if own.delegation == Delegation::Open && !is_all {
             tools.push(AGENT_TOOL.to_owned());
+        }
+        let kept =
+            definition.memory.map(|_| own.clone().keeping_notes(&parent.capabilities, &lists, PathBuf::from("/")));
+        let for_notes: Vec<&str> = kept.iter().flat_map(|kept| kept.tools.names()).collect();
+        let for_notes: Vec<&str> = for_notes.into_iter().filter(|tool| own.tools.find(tool).is_none()).collect();
+        if !for_notes.is_empty() {
+            tools.push(format!("{} for its notes", for_notes.join(" and ")));
         }
         tools.extend(but.into_iter().map(|scope| format!("but {scope}")));
         Some(if tools.is_empty() { "none".to_owned() } else { tools.join(", ") })
@@ -150,10 +175,13 @@ impl Tree {
         (id, name, cancel): (AgentId, &str, Cancel),
     ) -> (Agent, AgentTemplate) {
         let setup = self.setup();
-        let Admitted { definition, connection, capabilities, limits, isolation, .. } = admitted;
+        let Admitted { definition, connection, lists, mut capabilities, limits, isolation, .. } = admitted;
         let depth = parent.depth + 1;
-        let permissions = capabilities.permissions.clone().with_own_grant(memory.map(AgentMemory::grant));
-        let notes = memory.map(|memory| memory.section(&capabilities.tools));
+        if let Some(memory) = memory {
+            capabilities = memory.kept_by(capabilities, &parent.capabilities, &lists);
+        }
+        let permissions = capabilities.permissions.clone();
+        let notes = memory.map(|memory| memory.section(&capabilities));
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
@@ -164,6 +192,7 @@ impl Tree {
             connection,
             main: parent.main.clone(),
             capabilities,
+            offer: Arc::default(),
             cancel: cancel.clone(),
             workspace,
         };
@@ -201,16 +230,35 @@ const USUAL_EFFORT: Effort = Effort::High;
 /// Returns how hard an agent of this definition thinks. A stranger's file does not let it think harder, and so cost more,
 /// than it would if nobody asked.
 pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
-    definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
+    let is_of_project = definition.source.tier.is_of_project();
+    definition.effort.map(|effort| if is_of_project { effort.min(USUAL_EFFORT) } else { effort })
 }
 
-/// Says that a model takes less effort than the definition asks for.
-fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
-    let wish = effort_of(definition)?;
-    let taken = model.effort(wish);
+/// Says that an agent gets less effort than its definition asks for.
+pub fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
+    let wish = definition.effort?;
+    let may = effort_of(definition)?;
+    let taken = model.effort(may);
+    if taken == Some(wish) {
+        return None;
+    }
     let words = taken.map_or_else(|| "none is sent".to_owned(), |taken| format!("`{taken}` is used"));
-    let (name, model) = (sanitize_line(&definition.name), sanitize_line(&model.display));
-    (taken != Some(wish)).then(|| format!("{name}: {model} takes no effort `{wish}`; {words}."))
+    let name = sanitize_line(&definition.name);
+    Some(if may == wish || taken != Some(may) {
+        format!("{name}: {} takes no effort `{may}`; {words}.", sanitize_line(&model.display))
+    } else {
+        format!("{name} comes with the project and may not ask for the effort `{wish}`; {words}.")
+    })
+}
+
+/// Says which restrictions of the definition are not kept.
+fn idle_note(definition: &AgentDefinition) -> Option<String> {
+    let restricts = |(key, _): &&(String, String)| matches!(key.as_str(), "hooks" | "permissionMode");
+    let idle: Vec<String> =
+        definition.idle_fields.iter().filter(restricts).map(|(key, _)| format!("`{key}`")).collect();
+    let name = sanitize_line(&definition.name);
+    let are = if idle.len() == 1 { "is" } else { "are" };
+    (!idle.is_empty()).then(|| format!("{name}: {} of its file {are} not acted on here.", idle.join(" and ")))
 }
 
 fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {

@@ -3,7 +3,7 @@
 //! Owns how a definition, a call and the agent above narrow each other. Leaves single uses to `permission`. Invariant: no
 //! agent has a tool or a right that the agent above it does not have, whatever its definition or the call says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::definition::{AgentDefinition, ToolsField};
@@ -30,7 +30,11 @@ pub enum Delegation {
     Closed,
 }
 
+/// The tools by which an agent keeps notes.
+const NOTE_TOOLS: [&str; 3] = ["Read", "Write", "Edit"];
+
 /// The lists that narrow capabilities.
+#[derive(Clone)]
 pub(in crate::subagent) struct Lists {
     /// The definition's name, for a refusal.
     agent: String,
@@ -67,6 +71,18 @@ impl Lists {
             forbidden: read(&definition.disallowed_tools),
             called: called.map(read),
         }
+    }
+
+    /// Returns the same lists for an agent that keeps notes in a folder: what its definition names is joined by the tools for
+    /// them, there and nowhere else. Neither a call nor the agent whose name it has is overruled.
+    fn keeping_notes(&self, folder: &Path, tools: &ToolSet) -> Self {
+        let with_notes = |list: &Arc<[Rule]>| -> Arc<[Rule]> {
+            let is_whole = |tool: &str| list.iter().any(|rule| rule.is_whole() && rule.names(tool));
+            let missing = NOTE_TOOLS.into_iter().filter(|tool| !is_whole(tool));
+            let added = missing.filter_map(|tool| Rule::below(tool, folder, |tool| tools.kind_of(tool)));
+            list.iter().cloned().chain(added).collect()
+        };
+        Self { defined: self.defined.as_ref().map(with_notes), ..self.clone() }
     }
 
     fn allowing(&self) -> impl Iterator<Item = &Arc<[Rule]>> {
@@ -158,8 +174,20 @@ impl Capabilities {
             return Err(Refusal::NoTools { agent: lists.agent.clone(), reasons });
         }
         let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
-        let permissions = permissions.held_by(lists.holder.clone());
+        let permissions = permissions.held_by(lists.holder.clone()).with_own_folder(None);
         let permissions = mode.map_or(permissions.clone(), |mode| permissions.at_most(mode));
         Ok(Self { tools, delegation, permissions })
+    }
+
+    /// Returns this for an agent below `above` that keeps notes in a folder.
+    #[must_use]
+    pub(in crate::subagent) fn keeping_notes(self, above: &Self, lists: &Lists, folder: PathBuf) -> Self {
+        let lists = lists.keeping_notes(&folder, &above.tools);
+        let permissions = self.permissions.with_rules(lists.rules(above.permissions.rules()));
+        Self {
+            tools: above.tools.filtered(|tool| lists.leave(tool)),
+            permissions: permissions.with_own_folder(Some(folder)),
+            ..self
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! What an agent remembers from one run to the next: the file `MEMORY.md` in a folder of its own.
 //!
 //! Owns where the folder is and what of the file reaches the prompt. Leaves writing to the agent's tools and their
-//! permissions. Invariants: reading never waits for a pipe and is bounded; a repository cannot lead it, or the right to
-//! read, out of the project by a link.
+//! permissions. Invariants: reading never waits for a pipe and is bounded; a repository cannot lead it out of the project
+//! by a link, and a link gives no right to write.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use tokio::time::timeout;
 
 use crate::agent::Cancel;
 use crate::definition::{AgentDefinition, MemoryScope};
-use crate::permission::Grant;
+use crate::permission::PermissionMode;
 use crate::subagent::run::report::escape;
+use crate::subagent::spawn::capabilities::{Capabilities, Lists};
 use crate::subagent::tree::Tree;
-use crate::tool::ToolSet;
 
 /// Lines of the file that reach the prompt.
 const MAX_LINES: usize = 200;
@@ -38,6 +38,8 @@ pub struct UserDirs {
 pub(in crate::subagent) struct AgentMemory {
     /// Its folder, with links resolved.
     folder: PathBuf,
+    /// Whether links in the project lead there: then nobody knows what else the folder is.
+    is_linked: bool,
     /// What of its notes reaches the prompt.
     text: String,
 }
@@ -71,17 +73,24 @@ impl Tree {
 }
 
 impl AgentMemory {
-    pub(in crate::subagent) fn grant(&self) -> Grant {
-        Grant::Below(self.folder.clone())
+    /// Returns what an agent may that keeps these notes.
+    pub(in crate::subagent) fn kept_by(
+        &self,
+        agent: Capabilities,
+        above: &Capabilities,
+        lists: &Lists,
+    ) -> Capabilities {
+        if self.is_linked { agent } else { agent.keeping_notes(above, lists, self.folder.clone()) }
     }
 
     /// Returns what the prompt says of the notes. How to keep them is of use to an agent that can write only.
-    pub(in crate::subagent) fn section(&self, tools: &ToolSet) -> String {
+    pub(in crate::subagent) fn section(&self, agent: &Capabilities) -> String {
         let folder = self.folder.display();
         let mut text = format!(
             "# Memory\n\nYour notes from earlier runs are in `{folder}`; `{FILE}` there is the index, and is shown here."
         );
-        if ["Write", "Edit"].iter().any(|tool| tools.find(tool).is_some()) {
+        let writes = ["Write", "Edit"].iter().any(|tool| agent.tools.find(tool).is_some());
+        if writes && agent.permissions.mode() != PermissionMode::Plan {
             text += " Keep in it what will save work next time, short and sorted by topic, with details in files of their \
                      own beside it. Correct what has turned out wrong. Bring it up to date before you report.";
         }
@@ -105,13 +114,15 @@ fn folder_name(name: &str) -> Option<String> {
 
 /// Reads the notes in a folder that has to lie within `bounds`.
 fn read(folder: &Path, bounds: Option<&Path>) -> Option<AgentMemory> {
+    let named = folder;
     let folder = resolved(folder)?;
     if bounds.is_some_and(|bounds| !folder.starts_with(bounds)) {
         return None;
     }
+    let is_linked = bounds.is_some() && folder != named;
     let file = std::fs::canonicalize(folder.join(FILE)).ok().filter(|file| file.starts_with(&folder));
     let text = file.and_then(|file| head(&file)).unwrap_or_default();
-    Some(AgentMemory { folder, text })
+    Some(AgentMemory { folder, is_linked, text })
 }
 
 /// Returns the path with the links of its existing part resolved.

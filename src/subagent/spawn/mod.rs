@@ -114,7 +114,7 @@ impl Tree {
         let slot = SlotQueue::join(self.pool(parent.depth + 1));
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
-        let note = admitted.note.clone();
+        let notes = admitted.notes.clone();
         let (agent, template) = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
         let (waiter, report) = oneshot::channel();
         self.register(
@@ -149,7 +149,7 @@ impl Tree {
             run_mode,
         };
         self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
-        if let Some(text) = note {
+        for text in notes {
             self.sink().emit_until(id, EventKind::Notice { text }, &cancel).await;
         }
         tokio::spawn(guard.supervise(agent, slot, RunInput::Task(task)));

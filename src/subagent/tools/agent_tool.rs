@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::definition::Isolation;
+use crate::definition::{AgentDefinition, Isolation};
 use crate::message::ToolSpec;
 use crate::permission::ToolKind;
 use crate::subagent::spawn::SpawnResult;
-use crate::subagent::tools::offer;
+use crate::subagent::tools::offer::{self, OfferedAgent};
 use crate::subagent::tree::{Parent, Tree};
 use crate::tool::{Plan, Tool, ToolContext, ToolOutput, schema_of};
 
@@ -92,6 +92,12 @@ impl AgentTool {
     pub fn new(tree: Tree, parent: Parent) -> Self {
         Self { tree, parent }
     }
+
+    fn usable_agents(&self) -> Vec<OfferedAgent> {
+        let rules = self.parent.capabilities.permissions.rules();
+        let tools = |definition: &AgentDefinition| self.tree.tools_of_child(&self.parent, definition);
+        offer::usable(self.tree.catalog(), rules, &tools)
+    }
 }
 
 impl Tool for AgentTool {
@@ -104,10 +110,11 @@ impl Tool for AgentTool {
     const KEEPS_TIME: bool = true;
 
     fn description(&self) -> Cow<'_, str> {
-        let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules(), &|definition| {
-            self.tree.tools_of_child(&self.parent, definition)
-        });
-        Self::DESCRIPTION.replace("{{agents}}", &agents).into()
+        Self::DESCRIPTION.replace("{{agents}}", &self.parent.offer.list(|| self.usable_agents())).into()
+    }
+
+    fn news(&self) -> Option<String> {
+        self.parent.offer.news(|| self.usable_agents())
     }
 
     /// Says in the schema what the limits are.

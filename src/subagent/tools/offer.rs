@@ -1,10 +1,12 @@
 //! The agents that a model may hand tasks to, as the description of the `Agent` tool lists them.
 //!
-//! Owns how much of them a model reads. Leaves which there are to `definition`. Invariants: the list is bounded, however
-//! many files a project has; what a project's files say is one line each, and stands apart as data.
+//! Owns how much of them a model reads, and when. Leaves which there are to `definition`. Invariants: the list is bounded,
+//! however many files a project has; what a project's files say is one line each, and stands apart as data; within a
+//! conversation the list stays as it was, and what has changed follows in a message.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::definition::{AgentDefinition, Catalog};
 use crate::message::sanitize_line;
@@ -17,20 +19,90 @@ const MAX_TOOLS_CHARS: usize = 300;
 const MAX_ENTRIES_BYTES: usize = 24 << 10;
 /// Bytes of the names of agents beyond that; the rest is counted.
 const MAX_NAMES_BYTES: usize = 4 << 10;
+/// Bytes of a message on what has changed.
+const MAX_NEWS_BYTES: usize = 4 << 10;
 
 /// Says which tools a child of a definition will have; `None` if there is none for it.
 pub(in crate::subagent) type ChildTools<'a> = dyn Fn(&AgentDefinition) -> Option<String> + 'a;
 
-/// Lists every agent that may be used, and can work, with when to use it and its tools.
-pub(in crate::subagent) fn listed(catalog: &Catalog, rules: &Rules, tools: &ChildTools<'_>) -> String {
+/// An agent on offer, and its tools.
+pub(in crate::subagent) type OfferedAgent = (Arc<AgentDefinition>, String);
+
+/// The agents that one agent has been offered in its conversation.
+///
+/// A service reads a request anew from the first byte that has changed, and the descriptions of tools come first in it.
+#[derive(Default)]
+pub struct AgentOffer(Mutex<Option<Announced>>);
+
+struct Announced {
+    /// The list in the description of the tool.
+    list: String,
+    /// The entries that the model has read last, by name.
+    entries: BTreeMap<String, String>,
+}
+
+impl AgentOffer {
+    /// Returns the list as it was when it was made first.
+    pub(in crate::subagent) fn list(&self, agents: impl FnOnce() -> Vec<OfferedAgent>) -> String {
+        let mut announced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let announced = announced.get_or_insert_with(|| {
+            let agents = agents();
+            Announced { list: list(&agents), entries: entries_of(&agents) }
+        });
+        announced.list.clone()
+    }
+
+    /// Returns what has changed since the model was told last. If that is much, the list is made anew instead.
+    pub(in crate::subagent) fn news(&self, agents: impl FnOnce() -> Vec<OfferedAgent>) -> Option<String> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let announced = state.as_mut()?;
+        let agents = agents();
+        let entries = entries_of(&agents);
+        let before = std::mem::replace(&mut announced.entries, entries);
+        let is_new = |(agent, tools): &OfferedAgent| before.get(&agent.name) != Some(&entry(agent, tools));
+        let new: Vec<OfferedAgent> = agents.into_iter().filter(is_new).collect();
+        let gone: Vec<String> =
+            before.keys().filter(|name| !announced.entries.contains_key(*name)).map(|name| shown(name)).collect();
+        if new.is_empty() && gone.is_empty() {
+            return None;
+        }
+        // Users read the first line alone.
+        let mut news = "The agents that Agent can start have changed".to_owned();
+        for (count, words) in [(new.len(), "new or different"), (gone.len(), "gone")] {
+            if count > 0 {
+                let _ = write!(news, ", {count} {words}");
+            }
+        }
+        news.push('.');
+        if !new.is_empty() {
+            let _ = write!(news, "\n\n{}", list(&new));
+        }
+        if !gone.is_empty() {
+            let _ = write!(news, "\n\nGone: {}", gone.join(", "));
+        }
+        if news.len() > MAX_NEWS_BYTES {
+            *state = None;
+            return None;
+        }
+        Some(news)
+    }
+}
+
+fn entries_of(agents: &[OfferedAgent]) -> BTreeMap<String, String> {
+    agents.iter().map(|(agent, tools)| (agent.name.clone(), entry(agent, tools))).collect()
+}
+
+/// Returns every agent that may be used, and can work, with its tools.
+pub(in crate::subagent) fn usable(catalog: &Catalog, rules: &Rules, tools: &ChildTools<'_>) -> Vec<OfferedAgent> {
     let all = catalog.all();
-    let able: Vec<(&Arc<AgentDefinition>, String)> = all
-        .iter()
-        .filter(|definition| rules.allow_kind(&definition.name))
-        .filter_map(|definition| Some((definition, tools(definition)?)))
-        .collect();
-    let allowed = able.iter();
-    let (foreign, own): (Vec<_>, Vec<_>) = allowed.partition(|(definition, _)| definition.source.tier.is_of_project());
+    let allowed = all.iter().filter(|definition| rules.allow_kind(&definition.name));
+    allowed.filter_map(|definition| Some((definition.clone(), tools(definition)?))).collect()
+}
+
+/// Lists agents, with when to use each and its tools.
+fn list(agents: &[OfferedAgent]) -> String {
+    let (foreign, own): (Vec<_>, Vec<_>) =
+        agents.iter().partition(|(definition, _)| definition.source.tier.is_of_project());
     let mut room = MAX_ENTRIES_BYTES;
     let mut text = entries(&own, &mut room);
     if !foreign.is_empty() {
@@ -45,14 +117,14 @@ pub(in crate::subagent) fn listed(catalog: &Catalog, rules: &Rules, tools: &Chil
 }
 
 /// Lists agents as long as there is room, and names the others.
-fn entries(agents: &[&(&Arc<AgentDefinition>, String)], room: &mut usize) -> String {
+fn entries(agents: &[&OfferedAgent], room: &mut usize) -> String {
     let mut text = String::new();
     let mut agents = agents.iter();
     let mut rest = Vec::new();
     for (agent, tools) in agents.by_ref() {
         let entry = entry(agent, tools);
         let Some(left) = room.checked_sub(entry.len()) else {
-            rest.push(name(agent));
+            rest.push(shown(&agent.name));
             break;
         };
         *room = left;
@@ -61,7 +133,7 @@ fn entries(agents: &[&(&Arc<AgentDefinition>, String)], room: &mut usize) -> Str
     let mut uncounted = 0;
     let mut bytes = 0;
     for (agent, _) in agents {
-        let name = name(agent);
+        let name = shown(&agent.name);
         bytes += name.len() + 2;
         if bytes > MAX_NAMES_BYTES {
             uncounted += 1;
@@ -78,11 +150,11 @@ fn entries(agents: &[&(&Arc<AgentDefinition>, String)], room: &mut usize) -> Str
 
 fn entry(agent: &AgentDefinition, tools: &str) -> String {
     let tools = line(tools, MAX_TOOLS_CHARS);
-    format!("- {}: {} (Tools: {tools})\n", name(agent), line(&agent.description, MAX_DESCRIPTION_CHARS))
+    format!("- {}: {} (Tools: {tools})\n", shown(&agent.name), line(&agent.description, MAX_DESCRIPTION_CHARS))
 }
 
-fn name(agent: &AgentDefinition) -> String {
-    escape(&sanitize_line(&agent.name))
+fn shown(name: &str) -> String {
+    escape(&sanitize_line(name))
 }
 
 /// Returns a text on one line, cut to so many characters.

@@ -24,7 +24,7 @@ use crate::subagent::limits::Refusal;
 use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::spawn::prompt::PromptEnvironment;
 use crate::subagent::tree::{Parent, Tree};
-use crate::worktree::{Worktree, WorktreeError, Worktrees};
+use crate::worktree::{Worktree, WorktreeError, Worktrees, plain_join};
 
 /// Where an agent works that is not among the project's own files, and those below it unless they ask for more.
 #[derive(Debug, Clone)]
@@ -253,11 +253,6 @@ impl Tree {
         let home = setup.user_dirs.home.as_deref();
         permissions.within(Fence::new(worktree.root.clone(), worktree.repository.clone(), closed, home))
     }
-}
-
-/// Joins without leaving a slash at the end.
-fn plain_join(root: &std::path::Path, inside: &std::path::Path) -> PathBuf {
-    if inside.as_os_str().is_empty() { root.to_path_buf() } else { root.join(inside) }
 }
 
 impl Workspace {

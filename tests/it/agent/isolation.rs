@@ -240,7 +240,7 @@ async fn every_tool_of_the_child_is_confined_to_its_worktree() {
     let branch = &kept(&session)[0].branch;
     assert!(
         request.system.contains(&format!("Branch: `{branch}`"))
-            && request.system.contains(&format!("Working directory: `{}", place.display()))
+            && request.system.contains(&format!("Working directory: `{}`", place.display()))
     );
     session.quit().await;
 }

@@ -4,7 +4,7 @@ use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::definition::{AgentDefinition, Catalog, MemoryScope};
 use serde_json::json;
 
-use super::{agent, defined, reply, script};
+use super::{agent, defined, reply, results, script};
 use crate::support::{Parts, Session};
 
 fn keeper(scope: MemoryScope, head: &str) -> AgentDefinition {
@@ -53,8 +53,10 @@ async fn each_scope_has_a_folder_of_its_own() {
 
 #[tokio::test]
 async fn without_notes_or_without_tools_to_write_it_says_less() {
-    let system = recalled(keeper(MemoryScope::Project, "tools: Read"), |_| {}).await;
-    assert!(system.contains("There are none yet.") && !system.contains("Bring it up to date"), "{system}");
+    for head in ["tools: Read\ndisallowedTools: Write, Edit", "permissionMode: plan"] {
+        let system = recalled(keeper(MemoryScope::Project, head), |_| {}).await;
+        assert!(system.contains("There are none yet.") && !system.contains("Bring it up to date"), "{system}");
+    }
     let system = recalled(defined("name: Note Keeper"), |session| {
         put(&session.root().join(".claude/agent-memory/Note-Keeper"), "the key fact\n");
     })
@@ -130,6 +132,81 @@ async fn a_pipe_a_link_and_a_name_with_dots_lead_nowhere() {
     let system = provider.requests()[1].system.to_string();
     assert!(system.contains(".claude/agent-memory/-..-Note-Keeper`"), "{system}");
     session.quit().await;
+}
+
+/// Runs an agent that makes these calls, where questions are answered with no. Returns the tools it was given, and
+/// whether each call failed.
+async fn writes(definition: AgentDefinition, prepare: impl Fn(&Session), paths: &[&str]) -> (Vec<String>, Vec<bool>) {
+    let calls = paths.iter().map(|path| json!({"call": "Write", "input": {"file_path": path, "content": "noted"}}));
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![agent("note-keeper", "noting")]),
+        reply(json!({"task": "work called noting", "turn": 0}), calls.collect()),
+        reply(json!({}), vec![json!({"say": "done"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.catalog = Catalog::of(vec![definition]);
+    parts.unattended = true;
+    let mut session = Session::start(parts);
+    prepare(&session);
+    session.ask("go").await;
+    session.quit().await;
+    let requests = provider.requests();
+    let tools = requests[1].tools.iter().map(|tool| tool.name.clone()).collect();
+    (tools, results(&requests[2]).iter().map(|result| result.is_error).collect())
+}
+
+const OWN: &str = ".claude/agent-memory/Note-Keeper";
+
+#[tokio::test]
+async fn notes_are_written_without_a_question_and_nothing_else_is() {
+    let own = |path: &str| format!("{OWN}/{path}");
+    let paths = [&own("MEMORY.md"), &own("topics/jwt.md"), "src/a.rs", ".claude/agent-memory/Other/MEMORY.md"];
+    let odd = [own("../Other/MEMORY.md"), own("CLAUDE.md"), own(".git/hooks/pre-commit"), own("out/x.md")];
+    let paths: Vec<&str> = paths.into_iter().chain(odd.iter().map(String::as_str)).collect();
+    let expected = [false, false, true, true, true, true, true, true];
+    let link_out = |session: &Session| {
+        std::fs::create_dir_all(session.root().join(OWN)).unwrap();
+        std::fs::create_dir_all(session.root().join("src")).unwrap();
+        std::os::unix::fs::symlink(session.root().join("src"), session.root().join(OWN).join("out")).unwrap();
+    };
+    for head in ["", "tools: Read, Write"] {
+        let (_, failed) = writes(keeper(MemoryScope::Project, head), link_out, &paths).await;
+        assert_eq!(failed, expected, "{head}");
+    }
+    for (head, given) in
+        [("tools: Bash", vec!["Read", "Write", "Edit", "Bash"]), ("tools: Read", vec!["Read", "Write", "Edit"])]
+    {
+        let (tools, failed) = writes(keeper(MemoryScope::Project, head), link_out, &paths).await;
+        assert_eq!((tools, failed), (given.iter().map(ToString::to_string).collect(), expected.to_vec()), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn a_restriction_keeps_an_agent_from_its_notes_too() {
+    let path = format!("{OWN}/MEMORY.md");
+    let (tools, _) =
+        writes(keeper(MemoryScope::Project, "tools: Read\ndisallowedTools: Write, Edit"), |_| {}, &[&path]).await;
+    assert_eq!(tools, ["Read"]);
+    let bounded = AgentDefinition {
+        bounded_by: Some(vec!["Read".to_owned(), "Grep".to_owned()]),
+        ..keeper(MemoryScope::Project, "tools: Read, Grep, Glob")
+    };
+    let (tools, _) = writes(bounded, |_| {}, &[&path]).await;
+    assert_eq!(tools, ["Read", "Grep"], "another agent's bounds hold");
+    let (_, failed) = writes(keeper(MemoryScope::Project, "permissionMode: plan"), |_| {}, &[&path]).await;
+    assert_eq!(failed, [true], "a mode holds");
+}
+
+#[tokio::test]
+async fn a_link_in_the_project_gives_no_right_to_write_where_it_leads() {
+    let link = |session: &Session| {
+        let from = session.root().join(OWN);
+        std::fs::create_dir_all(session.root().join("src")).unwrap();
+        std::fs::create_dir_all(from.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(session.root().join("src"), from).unwrap();
+    };
+    let (_, failed) = writes(keeper(MemoryScope::Project, ""), link, &[&format!("{OWN}/MEMORY.md"), "src/b.rs"]).await;
+    assert_eq!(failed, [true, true]);
 }
 
 #[tokio::test]

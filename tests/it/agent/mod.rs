@@ -22,6 +22,7 @@ mod loop_limits;
 mod memory;
 mod mention;
 mod models;
+mod offer;
 mod rate_limit;
 mod reload;
 mod report;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::agent::{EventKind, Status, ToolEvent};
-use belvedere::definition::{AgentDirs, Library, Means, Roots, Watcher};
-use belvedere::message::AgentId;
+use belvedere::definition::{
+    AgentDirs, Catalog, KnownNames, Library, Means, Parsed, Roots, Source, Tier, Watcher, parse,
+};
+use belvedere::message::{AgentId, Message};
 use belvedere::permission::Answer;
 use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
@@ -49,7 +51,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let file = project.join(".kode/agents/a.md");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     write(&file, "state one");
-    let library = Arc::new(Library::new(dirs, Vec::new(), Vec::new()));
+    let library = Arc::new(Library::new(dirs, Vec::new(), KnownNames::default()));
     library.reload();
     library.changes().await;
     let _watcher = Watcher::start(library.clone(), Means::Events);
@@ -83,7 +85,64 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let prompts: Vec<bool> = children.iter().map(|request| request.system.contains("You are of state two.")).collect();
     assert_eq!(prompts, [false, false, true], "the first keeps what it began with, the second has what is new");
     assert!(children[..2].iter().all(|request| request.system.contains("You are of state one.")));
-    let offers: Vec<&str> = requests.iter().filter_map(offer).collect();
-    let says = |words: &str| offers.iter().map(|offer| offer.contains(words)).collect::<Vec<_>>();
-    assert_eq!((says("state one"), says("state two")), (vec![true, false, false], vec![false, true, true]));
+    let of_main: Vec<&Request> = requests.iter().filter(|request| offer(request).is_some()).collect();
+    assert!(of_main.iter().all(|request| offer(request).is_some_and(|offer| offer.contains("- scout: state one "))));
+    let news = "\n- scout: state two (Tools: all)";
+    let told: Vec<usize> = of_main.iter().map(|request| words(request).matches(news).count()).collect();
+    assert_eq!(told, [0, 1, 1], "it is said once, in a message: what was sent before stays as it was");
+}
+
+/// All that the user, or the program, says in a request.
+fn words(request: &Request) -> String {
+    let texts = request.messages.iter().filter_map(|message| match message.as_ref() {
+        Message::User { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the requests of two messages to a main agent, between which the catalog is replaced and `between` is sent.
+async fn requests_around(before: Vec<Parsed>, after: Vec<Parsed>, between: Option<Command>) -> Vec<Request> {
+    let script = json!({"when": {}, "steps": [{"say": "done"}]}).to_string();
+    let provider = Arc::new(Scripted::from_jsonl(&script).unwrap());
+    let catalog = Catalog::builtin();
+    catalog.replace(before);
+    let mut session = Session::start(Parts { catalog: catalog.clone(), ..Parts::new(provider.clone()) });
+    session.ask("go").await;
+    catalog.replace(after);
+    if let Some(command) = between {
+        session.send(command);
+    }
+    session.ask("go on").await;
+    session.quit().await;
+    provider.requests()
+}
+
+fn agents(count: usize, words: &str) -> Vec<Parsed> {
+    let text = |number| format!("---\nname: agent-{number}\ndescription: {words}\n---\nWork.");
+    (0..count).map(|number| parse(&text(number), Source { tier: Tier::UserClaude, path: None })).collect()
+}
+
+#[tokio::test]
+async fn what_has_gone_is_said_and_what_stays_is_not() {
+    let requests = requests_around(agents(3, "Works"), agents(2, "Works"), None).await;
+    assert_eq!(offer(&requests[0]), offer(&requests[1]));
+    assert!(
+        words(&requests[1]).ends_with("can start have changed, 1 gone.\n\nGone: agent-2"),
+        "{}",
+        words(&requests[1])
+    );
+    let requests = requests_around(agents(3, "Works"), agents(3, "Works"), None).await;
+    assert_eq!((offer(&requests[0]), words(&requests[1]).as_str()), (offer(&requests[1]), "go\ngo on"));
+}
+
+#[tokio::test]
+async fn a_new_conversation_and_a_long_change_make_the_offer_anew() {
+    let cleared = requests_around(agents(1, "Works"), agents(1, "Plays"), Some(Command::Clear)).await;
+    let long = requests_around(agents(50, "Works"), agents(50, &"Plays ".repeat(20)), None).await;
+    for requests in [&cleared, &long] {
+        let after = offer(&requests[1]).unwrap();
+        assert!(after.contains("- agent-0: Plays") && !after.contains("- agent-0: Works"), "{after}");
+        assert!(!words(&requests[1]).contains("have changed"), "{}", words(&requests[1]));
+    }
 }

@@ -101,3 +101,21 @@ async fn an_entry_without_a_scope_beats_those_with_one_and_takes_a_tool_away_who
     assert!(results[1].joined_text().contains("There is no tool `Bash`"), "{}", results[1].joined_text());
     session.quit().await;
 }
+
+#[tokio::test]
+async fn the_architect_writes_documents_and_no_code() {
+    let write = |path: &str| json!({"call": "Write", "input": {"file_path": path, "content": "x"}});
+    let calls = vec![write("docs/design.md"), write("src/new.rs"), write("Cargo.toml")];
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![agent("architect", "designing")]),
+        reply(json!({"task": "work called designing", "turn": 0}), calls),
+        reply(json!({}), vec![json!({"say": "done"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.mode = PermissionMode::BypassPermissions;
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let written: Vec<bool> = results(&provider.requests()[2]).iter().map(|result| !result.is_error).collect();
+    assert_eq!(written, [true, false, false]);
+    session.quit().await;
+}

@@ -48,11 +48,32 @@ async fn cost(definition: AgentDefinition) -> (usize, String, Option<Effort>) {
 async fn a_file_of_the_project_never_passes_the_users_limits() {
     let head = "name: kind\nmaxTurns: 6\neffort: max";
     let (usual, _, _) = cost(of_project("name: kind")).await;
-    assert_eq!(cost(of_project(head)).await, (usual, "test-model".to_owned(), None));
+    assert_eq!(cost(of_project(head)).await, (usual, "test-model".to_owned(), Some(Effort::High)));
     let (own, _, effort) = cost(defined(head)).await;
     assert!(own > usual, "the user's own file may: {own} > {usual}");
     assert_eq!(effort, Some(Effort::Max));
     assert_eq!(cost(of_project("name: kind\nmaxTurns: 1\neffort: low")).await.2, Some(Effort::Low));
+}
+
+#[tokio::test]
+async fn what_of_a_file_is_not_kept_is_said_when_the_agent_starts() {
+    let mut guarded = of_project("name: kind\neffort: max");
+    guarded.idle_fields = [("hooks", "{}"), ("skills", "a"), ("permissionMode", "dontAsk")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
+    let mut parts = Parts::new(child_that_goes_on());
+    parts.limits.child.max_turns = Some(1);
+    parts.model.max_effort = Some(Effort::Max);
+    parts.catalog = Catalog::of(vec![guarded]);
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let events = format!("{:?}", session.quit().await);
+    for words in [
+        "kind comes with the project and may not ask for the effort `max`; `high` is used.",
+        "kind: `hooks` and `permissionMode` of its file are not acted on here.",
+    ] {
+        assert!(events.contains(words), "no {words:?} in {events}");
+    }
 }
 
 #[tokio::test]
@@ -70,6 +91,21 @@ async fn a_file_of_the_project_chooses_no_model_that_may_cost_more() {
         told.contains("kind comes with the project and may not choose a model (opus) that may cost more"),
         "{told}"
     );
+}
+
+#[tokio::test]
+async fn behind_a_gateway_a_smaller_model_is_known_to_cost_no_more() {
+    for (wish, expected) in [("claude-haiku-5-5", "here/claude-haiku-5-5"), ("claude-opus-5-5", "claude-sonnet-5-5")] {
+        let provider = child_that_goes_on();
+        let mut parts = Parts::new(provider.clone());
+        (parts.model.id, parts.model.price) = ("claude-sonnet-5-5".to_owned(), None);
+        parts.limits.child.max_turns = Some(1);
+        parts.catalog = Catalog::of(vec![of_project(&format!("name: kind\nmodel: {wish}"))]);
+        let mut session = Session::start(parts);
+        session.ask("go").await;
+        session.quit().await;
+        assert_eq!(provider.requests()[1].model, expected);
+    }
 }
 
 #[tokio::test]

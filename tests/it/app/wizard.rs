@@ -7,11 +7,12 @@ use belvedere::app::agent_files::{FileNews, FileRequest};
 use belvedere::app::key::Input;
 use belvedere::app::wizard::{COLORS, TOOL_GROUPS, WizardStep};
 use belvedere::app::{Effect, Event, Popup};
+use belvedere::config::Config;
 use belvedere::definition::{
     AgentDraft, AgentHome, Catalog, CatalogChanges, HomeState, Source, Tier, ToolsField, parse,
 };
 use belvedere::message::AgentId;
-use belvedere::services::tool_names;
+use belvedere::services::known_names;
 use belvedere::subagent::{Command, DRAFT_CALL, TASK_TOOLS};
 use belvedere::tui::view::theme::{ColorDepth, Theme};
 
@@ -331,7 +332,7 @@ fn a_draft_that_comes_late_waits_to_be_taken() {
 #[test]
 fn every_tool_and_colour_can_be_chosen_and_drawn() {
     let mut grouped: Vec<&str> = TOOL_GROUPS.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str)).collect();
-    let mut all = tool_names();
+    let mut all = known_names(&Config::default()).tools;
     all.retain(|name| !TASK_TOOLS.contains(&name.as_str()));
     grouped.sort_unstable();
     all.sort_unstable();

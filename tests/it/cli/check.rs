@@ -3,14 +3,22 @@
 use super::{Bench, Ran};
 
 /// A file that breaks, and what has to be said about it.
-const BROKEN: [(&str, &str, &str, &str); 4] = [
+const BROKEN: [(&str, &str, &str, &str); 7] = [
     ("empty.md", "", ":1: error: ", "it is empty"),
     ("plain.md", "Just a note.\n", ":1: error: ", "does not start with a `---`"),
     ("open.md", "---\nmodel: opus\n\nHello.\n", ":1: error: ", "is missing"),
     ("nameless/aimless.md", "---\nname: aimless\n---\nHello.\n", ": error: ", "no `description`"),
+    ("unnamed.md", "---\ndescription: Unnamed\n---\nHello.\n", ":1: error: ", "`name: unnamed`"),
+    ("plugin.md", "---\nname: my:plugin\ndescription: Plugin\n---\nHello.\n", ":2: error: ", "`plugin:agent`"),
+    (
+        "toolless.md",
+        "---\nname: toolless\ndescription: Toolless\ntools: codebase, mcp__notes__read\n---\nHello.\n",
+        ":4: error: ",
+        "none of its `tools` exists here (codebase, mcp__notes__read)",
+    ),
 ];
 const DUBIOUS: [(&str, &str, &str, &str); 6] = [
-    ("junk.md", "---\nname: junk\ndescription: Junk\nmodel: wibble-9\n---\nHello.\n", ": warning: ", "`wibble-9`"),
+    ("junk.md", "---\nname: junk\ndescription: Junk\nmodel: wibble-9\n---\nHello.\n", ":4: warning: ", "`wibble-9`"),
     (
         "guard.md",
         "---\nname: guard\ndescription: Guard\npermissionMode: dontAsk\n---\nHello.\n",
@@ -19,7 +27,12 @@ const DUBIOUS: [(&str, &str, &str, &str); 6] = [
     ),
     ("colons.md", "---\nname: colons\ndescription: Use for: this\n---\nHello.\n", ":3: warning: ", "not YAML"),
     ("tools.md", "---\nname: tools\ndescription: Tools\ntools: Fly, Read\n---\nHello.\n", ": warning: ", "`Fly`"),
-    ("unnamed.md", "---\ndescription: Unnamed\n---\nHello.\n", ": warning: ", "`unnamed`"),
+    (
+        "blind.md",
+        "---\nname: blind\ndescription: Blind\ntools: edit, search\n---\nHello.\n",
+        ":4: warning: ",
+        "`Read` is not among the `tools`",
+    ),
     ("mute.md", "---\nname: mute\ndescription: Mute\n---\n", ": warning: ", "no instructions"),
 ];
 
@@ -44,7 +57,7 @@ fn explains_all(ran: &Ran, folder: &str) {
         assert!(found, "{name} is not explained:\n{}", ran.out);
     }
     assert!(!ran.out.contains("fine.md"), "{}", ran.out);
-    assert!(ran.out.ends_with("11 files: 1 usable, 6 with warnings, 4 unusable\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("14 files: 1 usable, 6 with warnings, 7 unusable\n"), "{}", ran.out);
 }
 
 #[test]
@@ -101,10 +114,10 @@ fn json_counts_and_tells_the_same() {
     let ran = bench.run("shop", &["agents", "check", "collection", "--json"]);
     assert_eq!(ran.status, 1);
     let json = ran.json();
-    assert_eq!((&json["files"], &json["usable"]), (&11.into(), &1.into()));
-    assert_eq!((&json["with_warnings"], &json["unusable"]), (&6.into(), &4.into()));
+    assert_eq!((&json["files"], &json["usable"]), (&14.into(), &1.into()));
+    assert_eq!((&json["with_warnings"], &json["unusable"]), (&6.into(), &7.into()));
     let agents = json["agents"].as_array().unwrap();
-    assert_eq!(agents.len(), 11);
+    assert_eq!(agents.len(), 14);
     for agent in agents {
         let broken = BROKEN.iter().any(|(name, ..)| agent["path"].as_str().unwrap().ends_with(name));
         assert_eq!(agent["standing"] == "broken", broken, "{agent:#}");

@@ -95,7 +95,6 @@ fn values_without_a_meaning_fall_back_with_a_word() {
     assert_eq!(agent(&field("maxTurns: '7'")).max_turns, Some(7));
     assert_eq!(agent(&field("model_name: qwen3:8b")).model.as_deref(), Some("qwen3:8b"));
     assert_eq!(agent(&field("disallowed-tools: Bash, Write")).disallowed_tools, ["Bash", "Write"]);
-    assert_eq!(agent("---\ndescription: b\n---\nc").name, "file-name");
 }
 
 #[test]
@@ -106,6 +105,8 @@ fn a_file_that_cannot_be_used_says_why() {
         ("\n---\nmodel: a\n", "agents/file-name.md:2: the `---` line that ends"),
         ("---\nname: a\n---\nbody", "agents/file-name.md:1: there is no `description`"),
         ("---\n---\nbody", "agents/file-name.md:1: there is no `description`"),
+        ("---\ndescription: b\n---\nbody", "agents/file-name.md:1: there is no `name`"),
+        ("---\ndescription: b\nname: my:agent\n---\nbody", "agents/file-name.md:3: `my:agent` has the form"),
         ("---\n- a\n- b\n---\nbody", "agents/file-name.md:2: the frontmatter is not YAML"),
     ] {
         assert_eq!(read(text).definition, None, "{text}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use belvedere::definition::{AgentDir, AgentDirs, DefinitionState, Library, Listed, Tier};
+use belvedere::definition::{AgentDir, AgentDirs, DefinitionState, KnownNames, Library, Listed, Tier};
 use tempfile::TempDir;
 
 fn dirs(paths: &[(Tier, PathBuf)]) -> AgentDirs {
@@ -20,7 +20,11 @@ fn dirs(paths: &[(Tier, PathBuf)]) -> AgentDirs {
 
 fn library(folder: &Path) -> Library {
     let tools = ["Read", "Grep", "Edit", "Write", "Bash", "Agent"].map(str::to_owned).to_vec();
-    Library::new(dirs(&[(Tier::ProjectClaude, folder.to_path_buf())]), Vec::new(), tools)
+    Library::new(
+        dirs(&[(Tier::ProjectClaude, folder.to_path_buf())]),
+        Vec::new(),
+        KnownNames { tools, ..KnownNames::default() },
+    )
 }
 
 fn write(path: &Path, name: &str, description: &str) {
@@ -121,7 +125,7 @@ fn later_tiers_nearer_folders_and_later_paths_win() {
     for (at, (_, path)) in paths.iter().enumerate() {
         write(&path.join("one.md"), "Explore", &format!("{at} one"));
         write(&path.join("two.md"), "ex-plore", &format!("{at} two"));
-        let library = Library::new(dirs(&paths), Vec::new(), Vec::new());
+        let library = Library::new(dirs(&paths), Vec::new(), KnownNames::default());
         library.reload();
         assert_eq!(description(&library, "explore"), Some(format!("{at} two")));
         let listing = library.catalog().listing();
@@ -204,4 +208,28 @@ fn of_two_thousand_files_none_is_lost_without_a_word() {
     assert_eq!(in_force + shadowed + broken, 2_000);
     assert!(in_force > 700 && shadowed > 500 && broken > 100, "{in_force} {shadowed} {broken}");
     assert!(all.iter().all(|listed| listed.definition.is_some() || !listed.diagnostics.is_empty()));
+}
+
+#[test]
+fn an_agent_without_a_usable_tool_is_broken_and_takes_no_place() {
+    let ground = TempDir::new().unwrap();
+    let head = |tools: &str| format!("---\nname: explore\ndescription: Mine\ntools: {tools}\n---\nBody.");
+    let library = library(ground.path());
+    for tools in ["codebase, fetch", "mcp__notes__read", "All"] {
+        fs::write(ground.path().join("explore.md"), head(tools)).unwrap();
+        library.reload();
+        assert_ne!(description(&library, "explore").as_deref(), Some("Mine"), "{tools}");
+        assert_eq!(listed(&library)[0].standing, DefinitionState::Broken, "{tools}");
+        assert!(
+            told(&library)[0].contains(&format!("none of its `tools` exists here ({tools})")),
+            "{:?}",
+            told(&library)
+        );
+        assert_eq!(told(&library).len(), 1, "one line says it all");
+    }
+    for tools in ["codebase, Read", "*", "Agent", "[]"] {
+        fs::write(ground.path().join("explore.md"), head(tools)).unwrap();
+        library.reload();
+        assert_eq!(description(&library, "explore").as_deref(), Some("Mine"), "{tools}");
+    }
 }

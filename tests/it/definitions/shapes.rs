@@ -68,7 +68,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
 ];
 
 /// Files that become agents with something odd about their prompt or name: file, name, a part of the prompt, faults.
-const ODDITIES: [(&str, &str, &str, Errors); 9] = [
+const ODDITIES: [(&str, &str, &str, Errors); 8] = [
     ("long-description", "long-description", "You review", &[]),
     ("huge", "huge", "A rule of many", &[]),
     ("rules-in-body", "rules-in-body", "One.\n\n---\n\nname: two\n\n---\n\nThree.", &[]),
@@ -88,12 +88,12 @@ const ODDITIES: [(&str, &str, &str, Errors); 9] = [
     ("latin-1", "latin-1", "Du pr\u{fffd}fst.", &["3: the file is not UTF-8"]),
     ("utf-16", "utf-16", "You review", &["1: the file is not UTF-8"]),
     ("controls", "controls", "You review", &[ODD]),
-    ("nameless", "nameless", "You review", &["1: there is no `name`; the file's own name, `nameless`, is used"]),
 ];
 
 /// Files that cannot be used, and why.
-const BROKEN: [(&str, &str); 7] = [
+const BROKEN: [(&str, &str); 8] = [
     ("empty", "1: it is empty"),
+    ("nameless", "1: there is no `name`, as in notes that lie beside agents. Add one, such as `name: nameless`"),
     ("no-description", "1: there is no `description`"),
     ("only-dashes", "2: nobody could call an agent `-_-`"),
     ("sequence", "1: there is no `description`"),

@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use belvedere::definition::{
-    AgentDefinition, AgentDirs, Catalog, Isolation, Library, Listed, MemoryScope, Parsed, Roots, Source, Tier,
-    ToolsField, parse,
+    AgentDefinition, AgentDirs, Catalog, Isolation, KnownNames, Library, Listed, MemoryScope, Parsed, Roots, Source,
+    Tier, ToolsField, parse,
 };
 use belvedere::permission::{Owner, PermissionMode};
 use tempfile::TempDir;
@@ -99,7 +99,7 @@ fn a_name_has_an_end() {
 fn of_project(project: &Path, owner: Owner) -> Vec<Listed> {
     let dirs =
         AgentDirs::new(&Roots { home: None, claude: None, kode: None, cwd: project, project: Some(project), owner });
-    let library = Library::new(dirs, Vec::new(), Vec::new());
+    let library = Library::new(dirs, Vec::new(), KnownNames::default());
     library.reload();
     let listing = library.catalog().listing();
     listing.iter().filter(|listed| listed.source.tier != Tier::BuiltIn).cloned().collect()

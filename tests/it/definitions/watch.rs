@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::definition::{AgentDirs, CatalogChanges, Library, Means, Roots, Tier, Watcher};
+use belvedere::definition::{AgentDirs, CatalogChanges, KnownNames, Library, Means, Roots, Tier, Watcher};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -44,7 +44,7 @@ impl Ground {
             owner: belvedere::permission::Owner::new(nix::unistd::geteuid().as_raw(), None),
         });
         let folder = dirs.iter().filter(|dir| dir.tier == tier).last().unwrap().path.clone();
-        let library = Arc::new(Library::new(dirs, Vec::new(), Vec::new()));
+        let library = Arc::new(Library::new(dirs, Vec::new(), KnownNames::default()));
         Self { root, library, folder, elsewhere, watcher: None }
     }
 

@@ -116,6 +116,31 @@ fn a_yes_typed_ahead_answers_nothing_and_after_the_input_everything_is_refused()
 }
 
 #[test]
+fn the_agent_files_are_listed_with_what_is_wrong() {
+    let bench = Bench::new();
+    let head = |name: &str, more: &str| format!("---\nname: {name}\ndescription: Is {name}\n{more}\n---\nBody.\n");
+    bench.file(".claude/agents/seer.md", &head("seer", "model: wibble-9"));
+    bench.file(".claude/agents/helper.md", &head("helper", "tools: codebase, fetch"));
+    bench.file(".claude/agents/explore.md", &head("explore", "model: haiku"));
+    let mut session = Session::offline(&bench);
+    session.line("/agents");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    for line in [
+        "  explore (built-in): shadowed by one of project (.claude)",
+        "  explore (project (.claude)): Is explore",
+        "  seer (project (.claude)): Is seer",
+        "  helper (project (.claude)): cannot be used",
+    ] {
+        assert!(out.lines().any(|found| found == line), "no {line:?} in:\n{out}");
+    }
+    for fault in ["    ! line 4: `wibble-9` begins as no known model does", "    ! line 4: it cannot work: none of its"]
+    {
+        assert!(out.lines().any(|found| found.starts_with(fault)), "no {fault:?} in:\n{out}");
+    }
+}
+
+#[test]
 fn a_command_is_told_as_it_runs() {
     let bench = Bench::new();
     let mut session = Session::offline(&bench);

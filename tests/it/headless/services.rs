@@ -57,11 +57,12 @@ const TINY: [&str; 2] = ["--model", "openai/tiny"];
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_call_leaves_a_trace() {
     let (output, said) = ask(writes, &TINY, &GATE).await;
-    assert_eq!(text(&output.stdout), "It is written.\n");
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("It is written.\n", Some(4)));
     let line = "[main] Write notes.md denied: nobody to ask (allow with --allowedTools 'Edit(project files)')\n";
     assert_eq!(said.matches(line).count(), 1, "{said}");
 
     let (output, said) = ask(writes, &[&TINY[..], &["--output-format", "json"]].concat(), &GATE).await;
+    assert_eq!(output.status.code(), Some(4), "an answer with a denied call is told from one without");
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let denial = json!({"agent": "main", "tool": "Write", "title": "notes.md", "rule": "Edit(project files)",
         "reason": "nobody to ask"});
@@ -74,9 +75,11 @@ async fn a_refused_call_leaves_a_trace() {
     );
 
     let flags = [&TINY[..], &["--permission-mode", "plan"]].concat();
-    let (_, said) = ask(writes, &flags, &GATE).await;
+    let (output, said) = ask(writes, &flags, &GATE).await;
     assert!(said.contains("[main] Write notes.md denied: Plan mode: nothing is written"), "{said}");
-    let (_, said) = ask(writes, &[&TINY[..], &["--allowedTools", "Edit(project files)"]].concat(), &GATE).await;
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let (output, said) = ask(writes, &[&TINY[..], &["--allowedTools", "Edit(project files)"]].concat(), &GATE).await;
+    assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(!said.contains("refused"), "what is named allows it: {said}");
 }
 

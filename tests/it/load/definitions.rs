@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use belvedere::definition::{AgentDefinition, AgentDir, Library, Listed, Tier};
+use belvedere::definition::{AgentDefinition, AgentDir, KnownNames, Library, Listed, Tier};
 use tempfile::TempDir;
 
 const FILES: usize = 500;
@@ -28,7 +28,7 @@ fn five_hundred_agents_take_less_than_ten_megabytes_however_often_they_are_read(
         fs::write(ground.path().join(format!("{at}.md")), text).unwrap();
     }
     let dirs = vec![AgentDir { tier: Tier::ProjectClaude, path: ground.path().to_path_buf(), bounds: None }];
-    let library = Library::new(dirs.into(), Vec::new(), Vec::new());
+    let library = Library::new(dirs.into(), Vec::new(), KnownNames::default());
     library.reload();
     let first = library.catalog().listing();
     let total: usize = first.iter().map(kept).sum();

@@ -113,8 +113,8 @@ fn rules_of_the_project_hold_in_the_tree_and_own_notes_stay_open() {
     let places = Places { project: Path::new(PROJECT), home: None };
     let rules = |entries: &[&str]| entries.iter().map(|entry| rule(entry, places)).collect::<Arc<[Rule]>>();
     let narrow = Rules::default().allowing(rules(&["Write(src/**)", "Read"]));
-    let notes = Grant::Below(PathBuf::from("/home/me/shop/.claude/agent-memory/code"));
-    let permissions = inside(PermissionMode::BypassPermissions).with_rules(narrow).with_own_grant(Some(notes));
+    let notes = PathBuf::from("/home/me/shop/.claude/agent-memory/code");
+    let permissions = inside(PermissionMode::BypassPermissions).with_rules(narrow).with_own_folder(Some(notes));
     assert_eq!(permissions.decide(&write(&format!("{TREE}/src/a.rs"))), Decision::Allow);
     assert!(matches!(permissions.decide(&write(&format!("{TREE}/b.rs"))), Decision::Deny(_)));
     assert_eq!(permissions.decide(&read("/home/me/shop/.claude/agent-memory/code/MEMORY.md")), Decision::Allow);

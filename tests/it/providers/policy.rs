@@ -60,7 +60,7 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
         model::resolve(&ProviderTable::default(), &row(provider), wish).map(|model| model.id)
     };
     assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-5-5"));
-    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-1"));
+    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-2"));
     assert_eq!(id("anthropic", "anthropic/haiku").as_deref(), Some("claude-haiku-5-5"));
     assert_eq!(id("anthropic", "sonnet[1m]").as_deref(), Some("claude-sonnet-5-5"));
     assert_eq!(id("anthropic", "openai/gpt-5"), None);
@@ -99,7 +99,8 @@ fn an_effort_is_the_highest_that_the_model_takes_and_no_more_than_was_asked_for(
     assert_eq!(effort("claude-opus-4-7", Effort::XHigh), Some(Effort::XHigh));
     assert_eq!(effort("claude-opus-4-5", Effort::Max), Some(Effort::High));
     assert_eq!(effort("claude-haiku-5-5", Effort::High), Some(Effort::High));
-    assert_eq!(effort("claude-sonnet-4-5", Effort::High), None);
+    assert_eq!(effort("claude-sonnet-4-5", Effort::Max), Some(Effort::Max), "as a number of tokens");
+    assert_eq!(effort("claude-3-5-haiku", Effort::High), None);
 }
 
 fn network() -> ProviderError {

@@ -258,7 +258,48 @@ fn models_that_think_in_silence_are_asked_for_a_summary() {
     assert_eq!(thinking("claude-opus-5-5"), wanted);
     assert_eq!(thinking("claude-haiku-5-5"), wanted);
     assert_eq!(thinking("claude-opus-4-8"), wanted);
+    assert_eq!(thinking("claude-fable-6"), wanted);
     assert_eq!(thinking("claude-sonnet-4-6"), wanted);
-    assert_eq!(thinking("claude-haiku-4-5"), None);
+    assert_eq!(thinking("claude-3-5-haiku"), None);
     assert_eq!(thinking("kimi-k3"), None);
+}
+
+#[test]
+fn models_that_are_told_how_much_to_think_keep_room_for_the_answer() {
+    let sent = |model: &str, max_output_tokens, effort| {
+        let mut request = request(vec![Message::user("a")], &[]);
+        (request.model, request.max_output_tokens, request.effort) = (model.to_owned(), max_output_tokens, effort);
+        let body = body(&request);
+        (body.get("thinking").map(|thinking| thinking["budget_tokens"].clone()), body.get("output_config").cloned())
+    };
+    let budget = |tokens: u32| Some(json!(tokens));
+    for model in ["claude-sonnet-4-5", "claude-haiku-4-5-20251001", "claude-sonnet-4-20250514", "claude-3-7-sonnet"] {
+        assert_eq!(sent(model, 32_000, None), (budget(16_000), None), "{model}");
+        assert_eq!(sent(model, 32_000, Some(Effort::Low)), (budget(4_000), None), "{model}");
+        assert_eq!(sent(model, 32_000, Some(Effort::Max)), (budget(28_000), None), "{model}");
+        assert_eq!(sent(model, 4_000, Some(Effort::Low)), (budget(1_024), None), "{model}");
+        assert_eq!(sent(model, 2_000, Some(Effort::Max)), (None, None), "{model}: the least budget leaves no room");
+    }
+    let opus = sent("claude-opus-4-5", 32_000, Some(Effort::High));
+    assert_eq!(opus, (budget(16_000), Some(json!({"effort": "high"}))), "it takes both");
+}
+
+#[test]
+fn a_budget_to_think_comes_only_where_the_reply_has_begun_with_a_thought() {
+    let thinks = |messages: Vec<Message>| {
+        let mut request = request(messages, &[]);
+        (request.model, request.max_output_tokens) = ("claude-sonnet-4-5".to_owned(), 32_000);
+        body(&request)["thinking"]["type"] == "enabled"
+    };
+    let thought = || Block::Thinking { text: "hm".to_owned(), signature: Some("sig".to_owned()) };
+    let looks = |id: &str| call(id, "Read", object("{}"));
+    let go = || Message::user("go");
+    assert!(thinks(vec![go(), assistant(vec![thought(), looks("1")]), results("1")]));
+    let later =
+        vec![go(), assistant(vec![thought(), looks("1")]), results("1"), assistant(vec![looks("2")]), results("2")];
+    assert!(thinks(later), "the first reply to a message counts");
+    let mut unthought = vec![go(), assistant(vec![looks("1")]), results("1")];
+    assert!(!thinks(unthought.clone()));
+    unthought.extend([assistant(vec![text("done")]), Message::user("more")]);
+    assert!(thinks(unthought), "a new message begins anew");
 }

@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use super::Home;
 use super::terminal::Terminal;
 
-/// The description of the tool `Agent` in each request.
-type Offers = Arc<Mutex<Vec<String>>>;
+/// The tools and the messages of each request that offers `Agent`.
+type Offers = Arc<Mutex<Vec<(Value, String)>>>;
 
 /// Answers each request with one word.
 async fn answer(State(offers): State<Offers>, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
-    let tools = request["tools"].as_array().cloned().unwrap_or_default();
-    let offer = tools.iter().map(|tool| &tool["function"]).find(|tool| tool["name"] == "Agent");
     let mut offers = offers.lock().unwrap();
-    offers.extend(offer.map(|tool| tool["description"].as_str().unwrap().to_owned()));
+    if request["tools"].to_string().contains("\"Agent\"") {
+        offers.push((request["tools"].clone(), request["messages"].to_string()));
+    }
     let text = format!("answer-{}", offers.len());
     let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
     ([("content-type", "text/event-stream")], format!("data: {chunk}\n\ndata: [DONE]\n\n")).into_response()
@@ -60,7 +60,8 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
         terminal.shows(&format!("answer-{answers}"));
         offers.lock().unwrap().last().unwrap().clone()
     };
-    assert!(!offered("first").contains("scout"));
+    let (tools, said) = offered("first");
+    assert!(!tools.to_string().contains("scout") && !said.contains("scout"));
     let folders = [home.path(), &project].map(|root| [".claude", ".kode"].map(|name| root.join(name).join("agents")));
     let write = |folder: &Path, name: &str, words: &str| {
         fs::create_dir_all(folder).unwrap();
@@ -71,7 +72,8 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
         let words = format!("is of step {at}");
         write(folder, &format!("scout{at}"), &words);
         terminal.shows(&format!("agents: +scout{at}"));
-        assert!(offered(&format!("step {at}")).contains(&words), "{words}");
+        let (unchanged, said) = offered(&format!("step {at}"));
+        assert_eq!((unchanged == tools, said.matches(&words).count()), (true, 1), "{words}");
     };
     for (at, folder) in folders.iter().flatten().enumerate() {
         saved(at, folder);

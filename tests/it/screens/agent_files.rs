@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use belvedere::app::Event;
 use belvedere::app::agent_files::{AgentPlaces, FileNews};
-use belvedere::definition::{AgentDirs, Catalog, Listing, Parsed, Roots, Source, Tier, parse};
+use belvedere::config::Config;
+use belvedere::definition::{AgentDirs, Library, Listing, Parsed, Roots, Source, Tier, parse};
+
+use belvedere::services::known_names;
 
 use super::snapshots::check;
 use super::stage::Stage;
@@ -38,16 +41,9 @@ pub(crate) fn file(tier: Tier, stem: &str, text: &str) -> Parsed {
 
 /// Returns the built-in agents and these.
 pub(crate) fn listing(files: Vec<Parsed>) -> Listing {
-    let catalog = Catalog::builtin();
-    let before = catalog.listing();
-    let builtin = before.iter().map(|listed| Parsed {
-        source: listed.source.clone(),
-        definition: listed.definition.as_deref().cloned(),
-        diagnostics: listed.diagnostics.clone(),
-        tool_lines: [None; 2],
-    });
-    catalog.replace(builtin.chain(files).collect());
-    catalog.listing()
+    let library = Library::new(AgentDirs::default(), files, known_names(&Config::default()));
+    library.reload();
+    library.catalog().listing()
 }
 
 /// Agents of all tiers, one of them twice shadowed, one with a warning, one broken.
@@ -119,6 +115,32 @@ fn shadowed() {
 #[test]
 fn broken() {
     check_after("agents-broken", "/migrator<enter><enter>");
+}
+
+/// An agent whose model nobody knows, and one without a tool of this program, each as the list and as its own page show it.
+#[test]
+fn names_of_other_programs() {
+    check("agents-names", |width, height| {
+        let files = vec![
+            file(
+                Tier::ProjectClaude,
+                "seer",
+                "---\nname: seer\ndescription: Foresees what a change will break\nmodel: wibble-9\n---\nForesee.",
+            ),
+            file(
+                Tier::ProjectClaude,
+                "plan",
+                "---\nname: plan\ndescription: Plans with tools of another program\ntools: codebase, fetch\n---\nPlan.",
+            ),
+        ];
+        let mut stage = stage(width, height, files);
+        stage.keys("Gk");
+        let (list, before) = (stage.text(), stage.frame());
+        stage.keys("<enter>");
+        let model = stage.added_since(&before);
+        stage.keys("<esc>j<enter>");
+        format!("{list}\n{model}\n{}", stage.added_since(&before))
+    });
 }
 
 #[test]

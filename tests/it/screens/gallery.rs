@@ -15,7 +15,7 @@ use belvedere::definition::{AgentDirs, Library};
 use belvedere::message::MessageId;
 use belvedere::permission::PermissionMode;
 use belvedere::services::{
-    self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, Started, Subagents, tool_names,
+    self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, Started, Subagents, known_names,
 };
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
@@ -189,7 +189,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         paths: None,
         ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
         place: Place { cwd: nowhere.clone(), project: nowhere.clone(), origin: nowhere },
-        library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
+        library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), known_names(&Config::default()))),
         agent: None,
         subagents: Subagents::default(),
         store: None,

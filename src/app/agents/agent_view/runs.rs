@@ -84,7 +84,10 @@ impl AgentView {
         self.cells.push(match by {
             Author::User => CellKind::User { text: sanitize(text).into_owned() },
             Author::Parent => CellKind::FromParent { to: self.id, text: sanitize(text).into_owned() },
-            Author::Program => CellKind::Notice { text: sanitize_line(text).into_owned() },
+            // What follows is for the model.
+            Author::Program => {
+                CellKind::Notice { text: sanitize_line(text.lines().next().unwrap_or_default()).into_owned() }
+            }
             Author::Subagents(agents) => CellKind::Reports { of: agents.clone() },
         });
     }

@@ -1,0 +1,91 @@
+//! The names that agent files use and that others give: of tools, and of models.
+//!
+//! Owns what is said of one that is not known. Leaves what there is to whoever makes the [`KnownNames`]. Invariant: an
+//! agent whose tools are all unknown is broken, so that it is neither offered nor takes the place of another.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{AgentDefinition, Parsed, ToolsField, tools};
+use crate::message::Diagnostic;
+
+/// Entries of one list that are complained of.
+const MAX_FAULTS: usize = 20;
+
+/// The names that an agent file may use.
+#[derive(Clone)]
+pub struct KnownNames {
+    pub tools: Vec<String>,
+    /// Returns `true` for a model that some service may have.
+    pub is_model: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl Default for KnownNames {
+    /// No tool, and every model.
+    fn default() -> Self {
+        Self { tools: Vec::new(), is_model: Arc::new(|_| true) }
+    }
+}
+
+impl fmt::Debug for KnownNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KnownNames").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+impl KnownNames {
+    /// Says what is wrong with the names in a file, and gives up an agent that could do nothing.
+    pub(super) fn check(&self, parsed: &mut Parsed) {
+        let Some(definition) = &parsed.definition else { return };
+        let allowed: &[String] = match &definition.tools {
+            ToolsField::All => &[],
+            ToolsField::List(names) => names,
+        };
+        let path = &parsed.source.path;
+        let error = |line, message| Diagnostic { path: path.clone(), line, column: None, message };
+        let [tools_line, disallowed_line, model_line] = parsed.lines;
+        if !allowed.is_empty() && !allowed.iter().any(|name| tools::is_here(name, &self.tools)) {
+            let message = format!(
+                "it cannot work: none of its `tools` exists here ({}). Name tools of this program, or leave `tools` out \
+                 for all.",
+                shown(&allowed.join(", "))
+            );
+            parsed.diagnostics.push(error(tools_line, message));
+            parsed.definition = None;
+            return;
+        }
+        let mut errors = Vec::new();
+        let lists = [
+            (allowed, "it is left out", tools_line),
+            (&definition.disallowed_tools, "it forbids nothing", disallowed_line),
+        ];
+        for (names, outcome, line) in lists {
+            for name in names.iter().filter(|name| !tools::knows_tool(name, &self.tools)).take(MAX_FAULTS) {
+                let nearest = tools::nearest(name, &self.tools).map(|near| format!(" Perhaps you mean `{near}`."));
+                let message = format!("there is no tool `{}`; {outcome}.{}", shown(name), nearest.unwrap_or_default());
+                errors.push(error(line, message));
+            }
+        }
+        errors.extend(edits_unread(definition).map(|message| error(tools_line, message)));
+        if let Some(model) = definition.model.as_deref().filter(|model| !(self.is_model)(model)) {
+            let message = format!(
+                "`{model}` begins as no known model does; where the service has none of that name, the parent's is used. \
+                 Write an alias such as `haiku`, or a full name."
+            );
+            errors.push(error(model_line, message));
+        }
+        parsed.diagnostics.extend(errors);
+    }
+}
+
+/// Warns of a list that has `Edit` without `Read`, as lists of other programs do once their other names fall away.
+fn edits_unread(definition: &AgentDefinition) -> Option<String> {
+    let ToolsField::List(names) = &definition.tools else { return None };
+    let has = |tool| names.iter().any(|name| tools::bare_name(name).eq_ignore_ascii_case(tool));
+    let is_cut_off = has("Edit") && !has("Read");
+    is_cut_off.then(|| "`Edit` changes only what was read, and `Read` is not among the `tools`. Add it.".to_owned())
+}
+
+fn shown(names: &str) -> String {
+    names.chars().take(80).collect()
+}
