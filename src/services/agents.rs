@@ -28,7 +28,7 @@ impl AgentFiles {
         let reader = Arc::clone(library);
         let reading = tokio::task::spawn_blocking(move || reader.reload());
         if timeout(LOAD_TIMEOUT, reading).await.is_err() {
-            tracing::warn!("the agent files cannot be read in time");
+            tracing::warn!("reading the agent files timed out");
         }
         let watcher = Watcher::start(Arc::clone(library), Means::Events);
         let (library, sink) = (Arc::clone(library), sink.clone());
