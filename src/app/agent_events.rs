@@ -260,7 +260,7 @@ impl App {
                 (_, count) => format!("belvedere: {count} agents"),
             }
         } else {
-            "⚠ belvedere needs you".to_owned()
+            format!("({}) belvedere: waiting for you", self.approvals.len())
         };
         if title != self.title {
             self.title.clone_from(&title);

@@ -60,7 +60,7 @@ fn a_theme_that_was_only_tried_goes_however_the_list_is_left() {
 #[test]
 fn a_layout_is_handed_on_when_it_is_chosen_and_a_border_when_it_is_let_go() {
     let mut stage = scenes::eight_agents(140, 40);
-    assert_eq!(stage.keys("<ctrl+l>"), [placed(LayoutMode::Side, None)]);
+    assert_eq!(stage.keys("<ctrl+l><ctrl+l><enter>"), [placed(LayoutMode::Side, None)]);
     let divider = stage.app.regions().divider;
     let mut mouse = |kind, column| stage.event(Event::Input(Input::Mouse(Mouse { kind, column, row: 5 })));
     assert_eq!(mouse(MouseKind::Press, divider.x), []);

@@ -237,7 +237,7 @@ fn shift_tab_never_leads_to_a_mode_without_questions() {
     assert!(!modes(&mut stage).contains(&PermissionMode::BypassPermissions));
     stage.keys("/mode bypassPermissions<enter>");
     assert_eq!(stage.app.status().mode, PermissionMode::BypassPermissions);
-    assert!(stage.text().contains("open questions still wait for you"), "{}", stage.text());
+    assert!(stage.text().contains("questions are still waiting for you"), "{}", stage.text());
     assert!(!modes(&mut stage).contains(&PermissionMode::BypassPermissions), "it is left and does not come back");
 }
 

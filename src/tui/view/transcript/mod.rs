@@ -390,8 +390,7 @@ impl Walk<'_> {
             rows -= height;
             anchor = Anchor { cell, line: (from + height).saturating_sub(1) };
         }
-        // Below the last line.
-        Point { at: anchor, column: u16::MAX }
+        Point::below(anchor)
     }
 
     /// Moves a point to an edge of the word or the line that it is in.
