@@ -147,6 +147,8 @@ fn is_ideographic(c: char) -> bool {
 pub enum TextEnd {
     /// Its line ends here.
     Hard,
+    /// Its line ends here, and the empty line behind it is not drawn.
+    Parted,
     /// The line goes on in the next row, behind a space that is left out.
     Spaced,
     /// The line goes on in the next row.
@@ -156,14 +158,22 @@ pub enum TextEnd {
 /// The style of the empty spans that say how a row ends. Other spans may be empty too: a part that had nothing to say.
 const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
 
-/// Returns how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
-/// [`TextEnd::Joined`], two for [`TextEnd::Spaced`].
+/// Marks a row as one behind which an empty line is left out.
+pub fn mark_parted(row: &mut Line<'static>) {
+    if end_of(row) != TextEnd::Parted {
+        row.spans.extend(std::iter::repeat_n(Span::styled("", END_MARK), 3));
+    }
+}
+
+/// Returns how a row ends. One whose line does not end with it as drawn ends with empty spans, which draw nothing: one
+/// for [`TextEnd::Joined`], two for [`TextEnd::Spaced`], three for [`TextEnd::Parted`].
 pub fn end_of(row: &Line<'_>) -> TextEnd {
     let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
     match row.spans.iter().rev().take_while(is_mark).count() {
         0 => TextEnd::Hard,
         1 => TextEnd::Joined,
-        _ => TextEnd::Spaced,
+        2 => TextEnd::Spaced,
+        _ => TextEnd::Parted,
     }
 }
 
