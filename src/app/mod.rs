@@ -178,7 +178,7 @@ impl App {
                 }
             }
             Event::Edited(None) => self.out.warn("The editor failed. Set $EDITOR to a program that edits a file."),
-            Event::Exported(path) => self.out.inform(format!("exported to {path}")),
+            Event::Exported(path) => self.out.answer(format!("exported to {path}")),
             Event::Terminate => self.quit(),
             Event::Error(text) => self.error(&text),
             Event::Refresh => {}

@@ -112,6 +112,12 @@ impl Outbox {
         self.set_flash(Flash::info(text, self.now).about(about));
     }
 
+    /// Says what came of something that the user did, though it came later: their next act ends it.
+    pub(super) fn answer(&mut self, text: impl Into<String>) {
+        self.inform(text);
+        self.flash_answers = true;
+    }
+
     pub(super) fn warn(&mut self, text: impl Into<String>) {
         self.set_flash(Flash::warning(text, self.now));
     }

@@ -69,7 +69,7 @@ pub(in crate::app) fn choose(app: &mut App, name: &str) {
 pub(in crate::app) fn chosen(app: &mut App) {
     if let (Some(_), Some(model)) = (app.models.take_wanted(), app.status.model.chosen()) {
         let by = if model.provider == model.display { String::new() } else { format!(" ({})", model.provider) };
-        app.out.inform(format!("model: {}{by}, from the next message on", model.display));
+        app.out.answer(format!("model: {}{by}, from the next message on", model.display));
     }
 }
 

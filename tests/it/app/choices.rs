@@ -29,7 +29,8 @@ fn a_theme_is_seen_while_it_is_chosen_and_kept_once_it_is() {
     let mut stage = scenes::ended(120, 40);
     let before = stage.draw().0;
     stage.keys("/theme<enter>");
-    assert!(stage.text().contains("high-contrast"), "{}", stage.text());
+    let text = stage.text();
+    assert!(text.contains("high-contrast") && text.contains("light             for light terminals"), "{text}");
     assert_eq!(stage.keys("<down>"), [set("light")]);
     assert_ne!(stage.draw().0[(1, 0)].style(), before[(1, 0)].style(), "it is drawn at once");
     assert_eq!(stage.keys("<down>"), [set("high-contrast")]);

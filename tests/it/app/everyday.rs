@@ -50,6 +50,26 @@ fn the_answer_to_a_key_is_gone_with_the_next_one() {
 }
 
 #[test]
+fn what_came_of_a_key_is_gone_with_the_next_one_too() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<alt+2>x");
+    stage.ends(2, Status::Cancelled, "", Some("Stopped by the user."));
+    assert_eq!(flash(&stage), "plan-2 stopped · r resumes");
+    stage.keys("j");
+    assert_eq!(flash(&stage), "");
+}
+
+#[test]
+fn ctrl_t_opens_the_timeline_from_anywhere() {
+    for place in ["", "half a sentence", "<alt+1>", "<alt+1><enter>"] {
+        let mut stage = scenes::eight_agents(120, 40);
+        stage.keys(place);
+        stage.keys("<ctrl+t>");
+        assert_eq!(stage.app.focus(), Focus::Timeline, "{place}");
+    }
+}
+
+#[test]
 fn news_stay_their_time_while_someone_writes() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("<alt+2>m");
@@ -331,4 +351,33 @@ fn an_open_question_names_its_answers_once() {
     stage.keys("<f6>");
     let text = stage.text();
     assert_eq!(text.matches("y once").count(), 1, "{text}");
+}
+
+#[test]
+fn no_row_of_a_pane_is_blank_between_its_paragraphs() {
+    let mut stage = Stage::new(120, 40).with_model();
+    stage.asks("look around");
+    stage.spawns(1, "explore", "Find it");
+    stage.starts(1);
+    stage.says(
+        1,
+        "First paragraph.\n\nSecond paragraph.\n\n- one\n- two\n\n```\nlet a = 1;\n\nlet b = 2;\n```\n\nThird.\n\n",
+    );
+    stage.calls(1, "c1", "Grep", "needle", "3 hits");
+    let body = |stage: &mut Stage| {
+        let text = stage.text();
+        let rows = text.lines().filter_map(|line| Some(line.split_once('▎')?.1.trim().to_owned()));
+        rows.take_while(|row| !row.starts_with("● Grep")).collect::<Vec<_>>()
+    };
+    let rows = body(&mut stage);
+    let blank = rows.iter().filter(|row| row.is_empty()).count();
+    assert_eq!(blank, 1, "only the one that is part of the code\n{}", stage.text());
+    stage.keys("<alt+1><enter>");
+    let rows = body(&mut stage);
+    let first = rows.iter().position(|row| row == "First paragraph.").unwrap();
+    assert_eq!(
+        (rows[first + 1].as_str(), rows[first + 2].as_str()),
+        ("", "Second paragraph."),
+        "alone, it has the room"
+    );
 }

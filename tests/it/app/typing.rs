@@ -196,6 +196,8 @@ fn a_click_takes_the_keyboard_from_no_message() {
         assert_eq!((stage.app.focus(), stage.app.composer().text().as_str()), (Focus::Composer, text.as_str()));
     }
     stage.keys("<ctrl+u>");
+    stage.draw();
+    let pane = stage.app.regions().pane(AgentId(2)).unwrap().area;
     click(&mut stage, pane.x + 10, pane.y + 1);
     assert_eq!(stage.app.marked_agent(), Some(AgentId(2)));
     assert_eq!(commands(&stage.keys("<down>x")), [Command::Stop { agent: AgentId(2) }], "it is where `down` leads");
