@@ -363,6 +363,10 @@ fn no_row_of_a_pane_is_blank_between_its_paragraphs() {
         1,
         "First paragraph.\n\nSecond paragraph.\n\n- one\n- two\n\n```\nlet a = 1;\n\nlet b = 2;\n```\n\nThird.\n\n",
     );
+    stage.says(1, "Fourth.\n\n Fifth, still");
+    let streamed = stage.text();
+    let fourth = streamed.lines().position(|line| line.contains("Fourth.")).unwrap();
+    assert!(streamed.lines().nth(fourth + 1).unwrap().contains("Fifth, still"), "{streamed}");
     stage.calls(1, "c1", "Grep", "needle", "3 hits");
     let body = |stage: &mut Stage| {
         let text = stage.text();

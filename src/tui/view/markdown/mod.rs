@@ -140,8 +140,12 @@ impl MarkdownDoc {
                 self.lines.extend(preview);
             }
         } else {
-            let mut rows =
-                write_blocks(&with_table_rule(&sanitize(rest)), |name| self.references.fixed(name), width, theme);
+            let mut rows = write_blocks(
+                &with_table_rule(&sanitize(rest)),
+                |name| self.references.fixed(name),
+                (width, self.is_tight),
+                theme,
+            );
             self.references.replace_latest(std::mem::take(&mut rows.defined));
             self.append(rows);
         }
@@ -175,7 +179,7 @@ impl MarkdownDoc {
         let end = self.frozen + bytes;
         let part = Mark { bytes: self.frozen, lines: self.lines.len(), in_list: self.in_list };
         let text = sanitize(&self.source[self.frozen..end]);
-        let mut rows = write_blocks(&text, |name| self.references.find(name), width, theme);
+        let mut rows = write_blocks(&text, |name| self.references.find(name), (width, self.is_tight), theme);
         let (defined, looked_up) = (std::mem::take(&mut rows.defined), std::mem::take(&mut rows.looked_up));
         self.references.fix(part, defined, looked_up);
         self.append(rows);
