@@ -40,7 +40,7 @@ fn guard_process() {
         let kept = set_dumpable(false).and_then(|()| set_child_subreaper(true));
         if let Err(error) = kept {
             headless::eprintln_line(&format!(
-                "belvedere: commands can see more of this program than they should: {error}"
+                "belvedere: commands may see more of this process than they should: {error}"
             ));
         }
     }
@@ -51,7 +51,7 @@ fn program() -> anyhow::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         return Ok(PathBuf::from("/proc/self/exe"));
     }
-    std::env::current_exe().context("the file of this program cannot be found")
+    std::env::current_exe().context("cannot find Belvedere's own executable")
 }
 
 /// Does what the command line asks for. An error says with which status to end.
@@ -84,7 +84,7 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
 fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
     let directory = match cli.directory {
         Some(directory) => directory,
-        None => std::env::current_dir().context("the current folder cannot be found; name one with --cd")?,
+        None => std::env::current_dir().context("cannot find the current folder; pass one with --cd")?,
     };
     Ok(Options {
         directory,
@@ -103,14 +103,13 @@ fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
 
 /// Runs the program to its end. Two threads suffice: the work is waiting, and what computes goes to threads of its own.
 fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
-    check_files().context("the program cannot open the files it needs; raise the limit `ulimit -n`")?;
-    tool::check_threads(MIN_THREADS)
-        .context("the program cannot start its threads; end other programs, or raise the limit `ulimit -u`")?;
+    check_files().context("cannot open the files it needs; raise `ulimit -n`")?;
+    tool::check_threads(MIN_THREADS).context("cannot start threads; close other programs, or raise `ulimit -u`")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("the program cannot start its threads")?;
+        .context("cannot start threads")?;
     let result = runtime.block_on(program);
     // A thread that hangs in the system, on a dead network drive for example, must not hold up the end.
     runtime.shutdown_timeout(SHUTDOWN);
@@ -218,5 +217,5 @@ async fn second_signal(signals: &mut Signals, hung_up: &mut Option<EndSignal>) -
 }
 
 fn catch_signals() -> anyhow::Result<Signals> {
-    Signals::catch().context("the program cannot catch signals")
+    Signals::catch().context("cannot catch signals")
 }

@@ -71,14 +71,15 @@ actions! {
     OpenThere, "open-there", "open the agent as of the cursor";
     Help, "help", "show all keys";
     Palette, "palette", "open the command palette";
-    Model, "model", "choose the model";
+    Model, "model", "choose the model, or that of the focused agent";
     Submit, "submit", "send the message";
     Newline, "newline", "insert a new line";
     HistorySearch, "history-search", "search sent messages";
     Editor, "editor", "edit the message in $EDITOR";
     CycleMode, "cycle-mode", "switch to the next permission mode";
-    Interrupt, "interrupt", "interrupt the main agent (press twice); subagents keep running";
+    Interrupt, "interrupt", "press twice: interrupt the main agent (subagents keep running), or clear the text";
     ClearOrQuit, "clear-or-quit", "clear the text (undo restores it); on an empty composer, press twice to quit";
+    DeleteOrQuit, "delete-or-quit", "delete the character; on an empty composer, press twice to quit";
     ScrollUp, "scroll-up", "scroll up a line";
     ScrollDown, "scroll-down", "scroll down a line";
     PageUp, "page-up", "scroll up a page";
@@ -90,7 +91,7 @@ actions! {
     SearchPrevious, "search-previous", "go to the previous match";
     OpenOutput, "open-output", "open the whole output of a call";
     FoldTools, "fold-tools", "fold or unfold tool output";
-    Layout, "layout", "switch to the next layout";
+    Layout, "layout", "choose the layout (press again for the next one)";
     MouseToggle, "mouse-toggle", "toggle mouse capture (off: the terminal selects text)";
     Suspend, "suspend", "suspend the program";
     Accept, "accept", "select";
@@ -109,6 +110,7 @@ actions! {
 const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Composer, Action::PageUp, "scroll the conversation up a page"),
     (Context::Composer, Action::PageDown, "scroll the conversation down a page"),
+    (Context::Composer, Action::OpenOutput, "show the pasted text at the cursor"),
     (Context::Composer, Action::Bottom, "go to the end of the line; from there, of the conversation"),
     (Context::Agents, Action::Bottom, "go to the end of the transcript and follow"),
     (Context::Approvals, Action::Leave, "go back to the message; the question stays open"),
@@ -180,7 +182,7 @@ impl Action {
         let times = matches!(self, Self::Earlier | Self::Later | Self::PageEarlier | Self::PageLater);
         let zooms = matches!(self, Self::Beginning | Self::Present | Self::ZoomIn | Self::ZoomOut | Self::ZoomFit);
         let looks = matches!(self, Self::ShowAll | Self::NextQuestion | Self::PreviousQuestion | Self::Help);
-        chooses || sizes || scrolls || jumps || times || zooms || looks
+        chooses || sizes || scrolls || jumps || times || zooms || looks || self == Self::Leave
     }
 
     /// Returns the name used in the keymap file, in kebab case.

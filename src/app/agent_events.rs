@@ -171,7 +171,7 @@ impl App {
     fn say_stopped(&mut self, id: AgentId) {
         let Some(name) = self.agents.get(id).map(|agent| &agent.name) else { return };
         let key = self.keys.keymap().chord_of(Context::Agents, Action::Resume);
-        self.out.inform(match key.filter(|_| self.view.focus() == Focus::Agents) {
+        self.out.answer(match key.filter(|_| self.view.focus() == Focus::Agents) {
             Some(key) => format!("{name} stopped · {key} resumes"),
             None => format!("{name} stopped · /resume {id} resumes"),
         });
@@ -218,7 +218,7 @@ impl App {
             WorktreeNews::Making | WorktreeNews::Made { .. } | WorktreeNews::Removed => {}
             WorktreeNews::Kept(_) => self.notice(&format!("{text} · /merge {agent} or /discard {agent}")),
             WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. } => {
-                self.out.inform(first);
+                self.out.answer(first);
                 self.notice(&text);
             }
             WorktreeNews::Conflicts { .. } | WorktreeNews::Refused { .. } => {
@@ -260,7 +260,7 @@ impl App {
                 (_, count) => format!("belvedere: {count} agents"),
             }
         } else {
-            "⚠ belvedere needs you".to_owned()
+            format!("({}) belvedere: waiting for you", self.approvals.len())
         };
         if title != self.title {
             self.title.clone_from(&title);

@@ -70,6 +70,7 @@ use self::clock::{Clock, SECOND, Ticking};
 use self::composer::messages::Messages;
 use self::input::Keyboard;
 use self::key::Input;
+use self::layout::LayoutMode;
 use self::outbox::Outbox;
 use self::overlay::{Overlay, line_edit};
 use self::panes::PaneSize;
@@ -177,7 +178,7 @@ impl App {
                 }
             }
             Event::Edited(None) => self.out.warn("The editor failed. Set $EDITOR to a program that edits a file."),
-            Event::Exported(path) => self.out.inform(format!("Written to {path}")),
+            Event::Exported(path) => self.out.answer(format!("exported to {path}")),
             Event::Terminate => self.quit(),
             Event::Error(text) => self.error(&text),
             Event::Refresh => {}
@@ -185,6 +186,8 @@ impl App {
         if retitles {
             self.retitle();
             self.settings.try_theme(self.overlay.chosen_in(&lists::THEMES), &mut self.out);
+            let tried = self.overlay.chosen_in(&lists::LAYOUTS).and_then(|at| LayoutMode::ALL.get(at).copied());
+            self.view.try_layout(tried, &mut self.out);
             if !self.pointer.is_dragging() {
                 self.settings.keep_arrangement(self.view.arrangement(), &mut self.out);
             }
@@ -208,7 +211,9 @@ impl App {
         let screen = (self.view.size(), self.agents.is_empty());
         self.approvals.on_drawn(drawn.question.take(), drawn.talk_rows, screen, &mut self.out);
         self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));
-        self.view.on_drawn(&mut drawn, &mut self.agents, &mut self.out);
+        if let Some((agent, cell)) = self.view.on_drawn(&mut drawn, &mut self.agents, &mut self.out) {
+            overlay::outputs::open_cell(self, agent, cell);
+        }
     }
 
     /// Returns when `Event::Wakeup` is due; `None` while nothing moves.

@@ -16,22 +16,36 @@ pub(super) struct Outbox {
     now: Instant,
     effects: Vec<Effect>,
     flash: Option<Flash>,
+    /// Whether it answers what the user did: then the next thing they do ends it.
+    flash_answers: bool,
     /// What a second press would do, and until when.
     armed: Option<(Armed, Instant)>,
     /// What the key that is pressed now may confirm.
     offered: Option<(Armed, Instant)>,
     /// Whether a frame would look different from the last one.
     dirty: bool,
+    /// Whether the user has just done something, or what they did before has come to its time.
+    is_act: bool,
 }
 
 impl Outbox {
     pub(super) fn new(now: Instant) -> Self {
-        Self { now, effects: Vec::new(), flash: None, armed: None, offered: None, dirty: true }
+        Self {
+            now,
+            effects: Vec::new(),
+            flash: None,
+            flash_answers: false,
+            armed: None,
+            offered: None,
+            dirty: true,
+            is_act: false,
+        }
     }
 
     /// Begins an update: time never goes back, and most events are worth a frame.
     pub(super) fn begin(&mut self, now: Instant, event: &Event) {
         self.now = self.now.max(now);
+        self.is_act = matches!(event, Event::Input(_) | Event::Wakeup);
         self.dirty |= !matches!(event, Event::Log(_) | Event::Drawn(_) | Event::Wakeup);
     }
 
@@ -74,6 +88,7 @@ impl Outbox {
 
     pub(super) fn set_flash(&mut self, flash: Flash) {
         self.flash = Some(flash);
+        self.flash_answers = self.is_act;
         self.dirty = true;
     }
 
@@ -97,6 +112,12 @@ impl Outbox {
         self.set_flash(Flash::info(text, self.now).about(about));
     }
 
+    /// Says what came of something that the user did, though it came later: their next act ends it.
+    pub(super) fn answer(&mut self, text: impl Into<String>) {
+        self.inform(text);
+        self.flash_answers = true;
+    }
+
     pub(super) fn warn(&mut self, text: impl Into<String>) {
         self.set_flash(Flash::warning(text, self.now));
     }
@@ -111,11 +132,9 @@ impl Outbox {
         self.armed.map(|(armed, _)| armed)
     }
 
-    /// Waits for a second press at least until then, if it is waited for.
-    pub(super) fn stay_armed(&mut self, what: Armed, at_least: Instant) {
-        if let Some((armed, until)) = &mut self.armed
-            && *armed == what
-        {
+    /// Waits for a second press at least until then, if one is waited for.
+    pub(super) fn stay_armed(&mut self, at_least: Instant) {
+        if let Some((_, until)) = &mut self.armed {
             *until = at_least.max(*until);
         }
     }
@@ -129,9 +148,11 @@ impl Outbox {
         self.armed.take_if(|(armed, _)| *armed == what).is_some()
     }
 
-    /// Lets the key that is pressed now confirm what waits, and no later one.
+    /// Lets what the user does now confirm what waits, and nothing later. What answered the act before it is read.
     pub(super) fn offer(&mut self) {
         self.offered = self.armed.take();
+        // News that came by itself stays its time: someone who writes has not read it with the next letter.
+        self.dirty |= self.flash.take_if(|_| self.flash_answers).is_some();
     }
 
     /// Returns `true` if the key that is pressed now confirms this, which no other will.

@@ -241,7 +241,7 @@ impl App {
         let wishes = self.view.wishes(&tree);
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
         let (approval_rows, approval_room) = self.approvals.rows(size, self.agents.is_empty());
-        let arrangement = self.view.arrangement();
+        let arrangement = self.view.shown_arrangement();
         let mut regions = layout(
             size,
             &LayoutState {
@@ -302,6 +302,8 @@ impl App {
             Action::Resume | Action::CopyReport if !ended => None,
             Action::Full if ended => Some("read"),
             Action::Interrupt if self.target().is_none() => None,
+            Action::NextQuestion if self.approvals.len() < 2 => None,
+            Action::OpenOutput if self.messages.composer().pasted().is_none() => None,
             Action::IntoAgents if self.agents.is_empty() => None,
             _ => Some(word),
         };

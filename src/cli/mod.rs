@@ -35,7 +35,7 @@ pub struct Cli {
     pub print: bool,
 
     /// Line mode, without a full screen (for screen readers and logs): writes lines to standard output, reads messages
-    /// and answers from standard input. /help lists what can be typed.
+    /// and answers from standard input. /help lists the commands.
     #[arg(long, global = true)]
     pub plain: bool,
 

@@ -20,18 +20,18 @@ use crate::message::{Diagnostic, ProviderRow};
 const MAX_BYTES: u64 = 1 << 20;
 
 pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
-    let left_out = |why: String| Diagnostic::in_file(path, format!("{why}. The file is left out."));
+    let left_out = |why: String| Diagnostic::in_file(path, format!("{why}. The file is skipped."));
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return Err(left_out("not a regular file".to_owned())),
         Ok(metadata) if metadata.len() > MAX_BYTES => return Err(left_out("larger than 1 MiB".to_owned())),
         Ok(_) => {}
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(left_out(format!("cannot be read: {error}"))),
+        Err(error) => return Err(left_out(format!("cannot read it: {error}"))),
     }
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| left_out(format!("cannot be read: {error}")))?;
+        .map_err(|error| left_out(format!("cannot read it: {error}")))?;
     String::from_utf8(bytes).map(Some).map_err(|_| left_out("not UTF-8 text".to_owned()))
 }
 
@@ -46,7 +46,7 @@ pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin
         Ok(table) => walk.table("", table.get_ref()),
         Err(error) => {
             let start = error.span().map_or(0, |span| span.start);
-            walk.report(start..start, format!("{}. The file is left out.", error.message().trim_end_matches('.')));
+            walk.report(start..start, format!("{}. The file is skipped.", error.message().trim_end_matches('.')));
         }
     }
 }
@@ -145,7 +145,7 @@ impl Walk<'_> {
             match row.and_then(|row| row.named(name).map_err(|error| (span, error))) {
                 Ok(row) => self.loaded.config.providers.push(row),
                 Err((span, error)) => {
-                    self.report(span, format!("`providers.{name}`: {error}. The provider is left out."));
+                    self.report(span, format!("`providers.{name}`: {error}. The provider is skipped."));
                 }
             }
         }

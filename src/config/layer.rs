@@ -300,11 +300,17 @@ fn parse(row: &SettingRow, text: &str) -> Result<Value, String> {
     }
 }
 
+/// Returns a key without its section.
+fn leaf(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let sections = ["limits", "ui", "keys", "aliases", "tools", "providers"];
     let known: Vec<&str> = ROWS.iter().map(|row| row.name).chain(sections).collect();
     // The comparison takes time by the square of the length.
     let near = if name.len() > LONGEST_NAME { Vec::new() } else { similar::get_close_matches(name, &known, 1, 0.7) };
-    near.first().copied()
+    // That the section is right makes no key of it like another one.
+    near.first().copied().filter(|near| !similar::get_close_matches(leaf(name), &[leaf(near)], 1, 0.65).is_empty())
 }

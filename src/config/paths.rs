@@ -64,7 +64,7 @@ pub struct Paths {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("There is no home directory to keep {what} in. Set HOME (or {variable}) to an absolute path.")]
+#[error("No home directory to keep {what} in. Set HOME (or {variable}) to an absolute path.")]
 pub struct PathsError {
     what: &'static str,
     variable: &'static str,

@@ -49,7 +49,7 @@ impl ProjectRoot {
             .iter()
             .map(|folder| {
                 format!(
-                    "{} holds a .git of another user, which does not count. If you trust it, make it yours with chown.",
+                    "{} has a .git owned by another user; it is ignored. If you trust it, take ownership with chown.",
                     folder.display()
                 )
             })

@@ -30,6 +30,6 @@ impl Refused {
     }
 
     fn disk(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        move |error| Self::at(path, &format!("cannot be read: {error}"))
+        move |error| Self::at(path, &format!("cannot read it: {error}"))
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::R
             let _ = sender.blocking_send(line(&mut begun, last));
         }
     };
-    std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("standard input cannot be read")?;
+    std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("cannot read standard input")?;
     Ok(lines)
 }
 
@@ -89,7 +89,7 @@ fn read(input: impl Read + Send + 'static, patience: Option<Duration>) -> anyhow
         None => pieces.recv().ok(),
     };
     while let Some(piece) = next {
-        all.extend(piece.context("standard input cannot be read")?.1);
+        all.extend(piece.context("cannot read standard input")?.1);
         anyhow::ensure!(all.len() <= MAX_BYTES, "standard input is larger than {} MB", MAX_BYTES >> 20);
         next = pieces.recv().ok();
     }
@@ -116,6 +116,6 @@ fn pieces(mut input: impl Read + Send + 'static) -> anyhow::Result<Receiver<io::
                 }
             }
         })
-        .context("standard input cannot be read")?;
+        .context("cannot read standard input")?;
     Ok(receiver)
 }

@@ -230,7 +230,7 @@ impl Printer {
     async fn json(&self, line: serde_json::Result<String>) {
         match line {
             Ok(line) => self.output.line(escaped_json(line)).await,
-            Err(error) => eprintln_line(&format!("belvedere: an event cannot be written: {error}")),
+            Err(error) => eprintln_line(&format!("belvedere: cannot write an event: {error}")),
         }
     }
 }

@@ -31,7 +31,7 @@ impl Output {
             while let Some(line) = waiting.blocking_recv() {
                 if let Err(error) = write(&line) {
                     if error.kind() != io::ErrorKind::BrokenPipe {
-                        super::eprintln_line(&format!("belvedere: standard output cannot be written: {error}"));
+                        super::eprintln_line(&format!("belvedere: cannot write to standard output: {error}"));
                         let _ = fatal.set(super::exit::FAILED);
                     }
                     gone.cancel();

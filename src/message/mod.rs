@@ -4,6 +4,7 @@
 //! front ends. Invariant: nothing here does I/O or knows who reads it.
 
 mod budget;
+pub mod columns;
 mod diagnostic;
 mod diff;
 mod effort;

@@ -11,7 +11,7 @@ const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 /// Why arithmetic is not looked into.
 const COMPUTES: &str = "it computes with variables";
 /// Why backticks are not: another grammar of quotes holds between them.
-const BACKTICKS: &str = "backticks stand in it";
+const BACKTICKS: &str = "it contains backticks";
 /// How deep substitutions and subshells may nest.
 const MAX_DEPTH: usize = 16;
 
@@ -48,7 +48,7 @@ pub(super) fn simple_commands(line: &str) -> Result<Vec<Vec<Word>>, &'static str
     let mut splitter = Splitter { chars: line.chars().peekable(), commands: Vec::new(), writes: false };
     splitter.list(None, 0)?;
     if splitter.writes {
-        return Err("a redirection in it writes a file");
+        return Err("it redirects output to a file");
     }
     let commands: Result<Vec<_>, _> = splitter.commands.into_iter().map(bare).collect();
     Ok(commands?.into_iter().filter(|words| !words.is_empty()).collect())
@@ -67,17 +67,17 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
     let keywords = words.iter().take_while(is_keyword).count();
     words.drain(..keywords);
     if words.first().is_some_and(|word| is_assignment(&word.text)) {
-        return Err("it sets a variable that what it runs may obey");
+        return Err("it sets a variable that a command may act on");
     }
     let Some(name) = words.first() else { return Ok(words) };
     if name.form == Form::Expanded {
-        return Err("a name of a command in it is only known once it runs");
+        return Err("a command name in it is only known at run time");
     }
     let program = base_name(&name.text).to_ascii_lowercase();
     if name.text == "for" {
         return sets_harmless_variable(&words)
             .then(Vec::new)
-            .ok_or("a variable of a loop in it may be one that bash obeys");
+            .ok_or("a loop variable in it may be one that bash acts on");
     }
     if CLOSING.contains(&name.text.as_str()) {
         return Ok(Vec::new());
@@ -88,7 +88,7 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
         || (program == "find"
             && arguments.iter().any(|word| word.text.starts_with("-exec") || word.text.starts_with("-ok")));
     if runs_another {
-        return Err("a command in it runs other commands");
+        return Err("it contains a command that runs other commands");
     }
     let holds_code = |word: &Word| {
         word.form == Form::Expanded
@@ -98,7 +98,7 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
                 && word.text.contains(['c', 'e', 'E', 'r', 'p']))
     };
     if INTERPRETERS.contains(&program.as_str()) && (arguments.is_empty() || arguments.iter().any(holds_code)) {
-        return Err("an interpreter in it is given code");
+        return Err("it passes code to an interpreter");
     }
     Ok(words)
 }
@@ -170,12 +170,12 @@ impl Splitter<'_> {
     /// Reads commands until the character that closes them.
     fn list(&mut self, close: Option<char>, depth: usize) -> Result<(), &'static str> {
         if depth > MAX_DEPTH {
-            return Err("it nests too deep");
+            return Err("it is nested too deeply");
         }
         let mut open = Open::default();
         loop {
             match self.chars.next() {
-                None if close.is_some() => return Err("something in it is opened and not closed"),
+                None if close.is_some() => return Err("something in it is left unclosed"),
                 None => break,
                 c if c == close => break,
                 Some(c) => self.character(c, &mut open, depth)?,
@@ -214,7 +214,7 @@ impl Splitter<'_> {
             '\'' => {
                 open.word();
                 loop {
-                    match self.chars.next().ok_or("a quote in it is not closed")? {
+                    match self.chars.next().ok_or("it has an unclosed quote")? {
                         '\'' => break,
                         c => open.word().text.push(c),
                     }
@@ -251,7 +251,7 @@ impl Splitter<'_> {
                 open.word = None;
             }
             // `{name}>` puts the number of a stream into a variable.
-            Some(word) if word.text.ends_with('}') => return Err("it sets a variable that what it runs may obey"),
+            Some(word) if word.text.ends_with('}') => return Err("it sets a variable that a command may act on"),
             _ => open.end_word(),
         }
         if self.chars.next_if_eq(&'(').is_some() {
@@ -278,7 +278,7 @@ impl Splitter<'_> {
     fn double_quoted(&mut self, open: &mut Open, depth: usize) -> Result<(), &'static str> {
         open.word();
         loop {
-            match self.chars.next().ok_or("a quote in it is not closed")? {
+            match self.chars.next().ok_or("it has an unclosed quote")? {
                 '"' => return Ok(()),
                 '$' => self.dollar(open, depth)?,
                 '`' => return Err(BACKTICKS),

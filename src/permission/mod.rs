@@ -278,12 +278,12 @@ impl Permissions {
             AccessKind::Execute { command, .. }
                 if !grants::is_simple(command) && state.grants.name_part_of(command, &self.holder) =>
             {
-                "your permission covers single plain commands only"
+                "your permission covers only single plain commands"
             }
             AccessKind::Execute { command, .. }
                 if grants::is_simple(command) && state.grants.name_beginning_of(command, &self.holder) =>
             {
-                "its start is allowed, but what follows may do harm"
+                "its start is allowed, but the rest may do harm"
             }
             AccessKind::Execute { command, .. } if is_read_only(command) => {
                 "it may leave the project or run the project's programs"
@@ -319,7 +319,7 @@ pub fn decide(
     if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. }) {
         return Decision::Deny(match access.kind {
             AccessKind::Execute { .. } => {
-                format!("Plan mode: this command does more than read, or that cannot be told. {}", reading::ALLOWED)
+                format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)
             }
             _ => "Plan mode: nothing is written. Describe the change instead of making it.".to_owned(),
         });

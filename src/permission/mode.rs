@@ -61,6 +61,17 @@ impl PermissionMode {
             Self::BypassPermissions => "bypass",
         }
     }
+
+    /// Says in a few words what happens without a question.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Default => "reading is allowed, the rest asks",
+            Self::AcceptEdits => "edits of the project's files are allowed too",
+            Self::Plan => "only reading is allowed",
+            Self::BypassPermissions => "everything is allowed",
+        }
+    }
 }
 
 impl fmt::Display for PermissionMode {

@@ -67,7 +67,7 @@ impl Rules {
                 rule.text()
             )),
             Verdict::Uncertain(why) => Some(format!(
-                "`{}` is forbidden to this agent, and whether this line does it cannot be told: {why}. Write plain commands.",
+                "`{}` is forbidden to this agent, and it is unclear whether this line does it: {why}. Write plain commands.",
                 rule.text()
             )),
         })

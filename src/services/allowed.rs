@@ -38,7 +38,7 @@ pub(super) fn keeper(
 
 async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
     let written = spawn_blocking(move || allowed.change(&change)).await.ok()?;
-    written.err().map(|error| format!("What is allowed for the project was not saved: {error}."))
+    written.err().map(|error| format!("Project permission not saved: {error}."))
 }
 
 /// Emits what is allowed in advance, now and at each change, until it is stopped.

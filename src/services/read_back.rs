@@ -23,7 +23,7 @@ pub(super) fn reader(store: Option<Store>, handled: Option<watch::Receiver<u64>>
         let (store, handled) = (store.clone(), handled.clone());
         async move {
             let (Some(store), Some(handled)) = (store, handled) else {
-                return Err("nothing of this session is saved: there is no folder for it.".to_owned());
+                return Err("this session is not saved: there is no folder for it.".to_owned());
             };
             let read = timeout(LOG_TIMEOUT, read_whole(&store, &name, ends, handled)).await;
             read.unwrap_or_else(|_| {
@@ -52,7 +52,7 @@ async fn read_whole(
             return Ok(events);
         }
         if handled.changed().await.is_err() {
-            return Err("its log is no longer written.".to_owned());
+            return Err("its log is no longer being written.".to_owned());
         }
     }
 }

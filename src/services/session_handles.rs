@@ -55,13 +55,13 @@ impl SessionHandles {
             && timeout(DISK_GRACE, &mut allowing).await.is_err()
         {
             allowing.abort();
-            tracing::warn!("the disk is too slow; what was allowed last was not saved");
+            tracing::warn!("the disk is too slow: your last permission was not saved");
         }
         let lost = match self.writer {
             None => None,
             Some(writer) => timeout(DISK_GRACE, writer.finish())
                 .await
-                .unwrap_or_else(|_| Some("The disk is too slow; the end of the session was not saved.".to_owned())),
+                .unwrap_or_else(|_| Some("The disk is too slow: the end of the session was not saved.".to_owned())),
         };
         drop(self.log);
         lost

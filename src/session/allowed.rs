@@ -97,14 +97,14 @@ impl Allowed {
     pub fn read(&self) -> (Vec<ActiveGrant>, Vec<Diagnostic>) {
         let mut errors = Vec::new();
         let record = self.record().unwrap_or_else(|why| {
-            errors.push(Diagnostic::in_file(&self.path, format!("{why}. The file is left out.")));
+            errors.push(Diagnostic::in_file(&self.path, format!("{why}. The file is skipped.")));
             Record::default()
         });
         let mut grants = Vec::new();
         for (tool, holder) in record.entries() {
             match tool.parse::<Grant>() {
                 Ok(grant) => grants.push(ActiveGrant { grant, origin: GrantOrigin::Project, holder }),
-                Err(error) => errors.push(Diagnostic::in_file(&self.path, format!("{error}. The entry is left out."))),
+                Err(error) => errors.push(Diagnostic::in_file(&self.path, format!("{error}. The entry is skipped."))),
             }
         }
         errors.truncate(MAX_FAULTS);
@@ -140,7 +140,7 @@ impl Allowed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Record::default()),
             opened => opened
                 .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
-                .map_err(|error| format!("cannot be read: {error}"))?,
+                .map_err(|error| format!("cannot read it: {error}"))?,
         };
         let record: Record = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
         if record.project != self.project {

@@ -46,14 +46,14 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<Record<T>, Str
         && v > VERSION
     {
         return Err(format!(
-            "a newer program wrote this record (version {v}, this one knows {VERSION}). It is left out."
+            "this record was written by a newer version ({v}; this one reads {VERSION}). It is skipped."
         ));
     }
     serde_json::from_slice(bytes).map_err(|error| {
         if bytes.ends_with(b"\n") {
-            format!("not a record of a session ({error}). It is left out.")
+            format!("not a record of a session ({error}). It is skipped.")
         } else {
-            "the last record is torn: the program ended while writing it. It is left out.".to_owned()
+            "the last record is incomplete: the program ended while writing it. It is skipped.".to_owned()
         }
     })
 }

@@ -72,7 +72,7 @@ impl Writer {
         });
         if let Err(error) = spawned {
             // The receiver went with the closure, so senders pass over it.
-            tracing::error!(%error, "the session is not saved: its thread does not start");
+            tracing::error!(%error, "the session is not saved: cannot start its thread");
         }
         (sender, Self { handled, last })
     }
@@ -208,7 +208,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         self.lock = Some(lock);
         if was_deleted {
             self.report(format!(
-                "The folder of this session was deleted and has been created again: {}. What it held is gone.",
+                "The folder of this session was deleted; it has been recreated: {}. Its contents are lost.",
                 self.store.dir().display()
             ));
         }

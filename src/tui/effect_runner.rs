@@ -141,8 +141,7 @@ impl EffectRunner {
             Effect::Export { text, place } => {
                 let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
                 self.in_background(move || {
-                    let store =
-                        store.context("There is no folder for the program's files; set HOME and start again")?;
+                    let store = store.context("No folder for Belvedere's files. Set HOME and restart.")?;
                     let path = store.export(&text, place.map(|place| named(&cwd, &place)).as_deref())?;
                     Ok(Some(Event::Exported(path.to_string_lossy().into_owned())))
                 });
@@ -196,7 +195,7 @@ impl EffectRunner {
 fn persister(memory: Arc<RememberedChoices>, back: mpsc::UnboundedSender<Event>) -> Persister {
     Persister::start(move |choice| {
         if let Err(error) = memory.write(&choice) {
-            let _ = back.send(Event::Error(format!("Your choice was not saved: {error:#}.")));
+            let _ = back.send(Event::Error(format!("Choice not saved: {error:#}.")));
         }
     })
 }
@@ -223,7 +222,7 @@ fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
         FileRequest::Edit(path) => FileNews::Edited(path),
         FileRequest::Delete(path) => {
             known(library, &path)?;
-            std::fs::remove_file(&path).with_context(|| format!("{} cannot be deleted", path.display()))?;
+            std::fs::remove_file(&path).with_context(|| format!("cannot delete {}", path.display()))?;
             FileNews::Deleted(path)
         }
     })

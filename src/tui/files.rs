@@ -76,7 +76,7 @@ pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) 
         }
         match read_small(&path) {
             Ok(text) => drop(themes.insert(name.to_owned(), ThemeFile { path: path.clone(), text })),
-            Err(error) => errors.push(format!("{}: the theme is left out: {error}.", path.display())),
+            Err(error) => errors.push(format!("{}: theme skipped: {error}.", path.display())),
         }
     }
     (themes, errors)

@@ -50,7 +50,7 @@ impl Program {
 pub async fn edit(text: &str) -> Result<String> {
     let file = file_with(text, ".md")?;
     run_with(&editor(), file.path()).await?;
-    let text = tokio::fs::read_to_string(file.path()).await.context("the edited text cannot be read")?;
+    let text = tokio::fs::read_to_string(file.path()).await.context("cannot read the edited text")?;
     Ok(text.trim_end_matches('\n').to_owned())
 }
 
@@ -64,8 +64,8 @@ fn file_with(text: &str, suffix: &str) -> Result<NamedTempFile> {
         .prefix("belvedere-")
         .suffix(suffix)
         .tempfile()
-        .context("no temporary file can be made")?;
-    file.write_all(text.as_bytes()).context("the temporary file cannot be written")?;
+        .context("cannot create a temporary file")?;
+    file.write_all(text.as_bytes()).context("cannot write the temporary file")?;
     Ok(file)
 }
 
@@ -89,7 +89,7 @@ async fn run_with(words: &[String], path: &std::path::Path) -> Result<()> {
         .stderr(Stdio::inherit())
         .status()
         .await
-        .with_context(|| format!("{program} cannot be started"))?;
+        .with_context(|| format!("cannot start {program}"))?;
     anyhow::ensure!(status.success(), "{program} ended with {status}");
     Ok(())
 }
@@ -100,6 +100,6 @@ async fn run_with(words: &[String], path: &std::path::Path) -> Result<()> {
 pub(super) fn stop_here() -> Event {
     match nix::sys::signal::raise(nix::sys::signal::Signal::SIGTTIN) {
         Ok(()) => Event::Refresh,
-        Err(error) => Event::Error(format!("The program cannot be suspended: {error}")),
+        Err(error) => Event::Error(format!("Cannot suspend: {error}")),
     }
 }

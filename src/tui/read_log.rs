@@ -43,9 +43,9 @@ fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
     let part = match &request.span {
         LogSpan::LoadedUpTo(end) => whole_turns_before(path, *end)?,
         LogSpan::After(start) => whole_turns_after(path, *start)?,
-        LogSpan::Output(_) => anyhow::bail!("an output is no page"),
+        LogSpan::Output(_) => anyhow::bail!("an output is not a page"),
         LogSpan::BeforeCall(call_id) => {
-            let call = find_call(path, call_id)?.context("the session log does not hold the steps before")?;
+            let call = find_call(path, call_id)?.context("the session log is incomplete")?;
             let turn = whole_turns_after(path, call)?;
             let before = whole_turns_before(path, call)?;
             // The rest of the turn is read with it: calls that ran beside this one end after it.
@@ -116,7 +116,7 @@ fn output_of(path: &Path, call_id: &str) -> Result<String> {
         EventKind::Tool(ToolEvent::Ended { result, .. }) if result.call_id == call_id => Some(result.joined_text()),
         _ => None,
     };
-    find_last(path, call_id, output)?.context("the session log does not hold this output")
+    find_last(path, call_id, output)?.context("this output is not in the session log")
 }
 
 /// Looks through the log from its end for a record that names a call.

@@ -299,7 +299,7 @@ impl Sources<'_> {
             count = events.recv_many(&mut arrived, BATCH), if *open => {
                 if count == 0 {
                     *open = false;
-                    batch.push(Event::Error("The engine has stopped. Quit with ctrl+c and start again.".to_owned()));
+                    batch.push(Event::Error("The engine has stopped. Press ctrl+c to quit, then restart.".to_owned()));
                 }
                 batch.extend(arrived.into_iter().map(Event::Log));
             }
@@ -312,7 +312,7 @@ impl Sources<'_> {
 async fn next_input(input: &mut Option<InputStream>) -> Result<Input> {
     match input {
         Some(stream) => match stream.next().await {
-            Some(input) => input.context("the terminal cannot be read"),
+            Some(input) => input.context("cannot read the terminal"),
             None => anyhow::bail!("the terminal is gone"),
         },
         None => std::future::pending().await,

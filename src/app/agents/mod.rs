@@ -228,6 +228,8 @@ impl Agents {
         if let EventKind::Worktree { news } = &event.kind {
             // Its worktree outlives it.
             agent.worktree_news(news, now);
+            // Its row in the conversation has a mark for that.
+            self.touch_anchor(id);
             return if known { Folded::Changed } else { Folded::Appeared };
         }
         let goes_on = agent.is_later_run(&event.kind);

@@ -6,13 +6,18 @@
 //! makes it true, or that says why it cannot be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use super::{AgentView, Agents};
 use crate::agent::{AgentEvent, EventKind, RunMode, Status};
 use crate::app::outbox::Outbox;
-use crate::message::format::counted;
+use crate::app::{Armed, ToolCell};
+use crate::message::format::{clock, counted};
 use crate::message::{AgentId, MessageId};
 use crate::subagent::Command;
+
+/// How long a tool runs before it is asked about: most end before a second press.
+const WORTH_A_QUESTION: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 pub(in crate::app) struct PendingRequests {
@@ -88,6 +93,20 @@ impl PendingRequests {
             RunMode::Background => format!("{name} moved to the background; its report arrives as a message"),
             RunMode::Foreground => format!("{} waits for {name} again", parent.name),
         });
+    }
+
+    /// Asks an agent to report in one last turn; at the second press where that would interrupt a command.
+    pub(in crate::app) fn wrap_up_at_key(&mut self, key: &str, id: AgentId, agents: &Agents, out: &mut Outbox) {
+        let lasting =
+            |(tool, since): (&ToolCell, Instant)| (tool.name.clone(), out.now().saturating_duration_since(since));
+        let tool = agents.get(id).and_then(AgentView::tool_in_flight).map(lasting);
+        match tool.filter(|(_, lasting)| *lasting >= WORTH_A_QUESTION) {
+            Some((tool, lasting)) if !self.wrapping.contains(&id) && !out.take_armed(Armed::WrapUp(id)) => {
+                let text = format!("{key} again interrupts {tool} ({}) and reports now", clock(lasting));
+                out.arm(Armed::WrapUp(id), &text);
+            }
+            _ => self.wrap_up(id, agents, out),
+        }
     }
 
     /// Asks an agent to report in one last turn.

@@ -6,13 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
 use super::agent_view::AgentView;
 use super::cells::{CellKind, ToolState};
 use crate::agent::{Hold, Status};
 use crate::app::timeline::SpanKind;
 use crate::message::AgentId;
+use crate::message::columns::{fit, width};
 
 /// Silence after which a working agent counts as stalled.
 pub(in crate::app) const STALLED_AFTER: Duration = Duration::from_mins(1);
@@ -275,7 +274,7 @@ impl AgentState {
             }
             Self::NeedsApproval { .. } => wait("waiting for you", "for you", NeedsYou, SpanKind::Approval),
             Self::RateLimited { .. } => wait("rate limited", "limited", RateLimited, SpanKind::RateLimited),
-            Self::AwaitsBudget { .. } => wait("waits for budget", "budget", HeldUp, SpanKind::Budget),
+            Self::AwaitsBudget { .. } => wait("waiting for budget", "budget", HeldUp, SpanKind::Budget),
             Self::Retrying { .. } => wait("retry", "retry", HeldUp, SpanKind::Retrying),
             Self::Stalled { .. } => wait("stalled", "stalled", Stalled, SpanKind::Stalled),
             Self::Stopping => row("stopping", "stopping", Sign::Stopped, Busy, Working, Some(SpanKind::Stopping)),
@@ -358,22 +357,23 @@ impl AgentState {
     /// Returns the word for a place of `columns` letters: without what is waited for, or the wait, where it does not fit.
     pub fn word_within(&self, columns: usize) -> String {
         let word = self.word();
-        if word.width() <= columns {
+        if width(&word) <= columns {
             return word;
         }
         match self {
             Self::Tool { name, object, lasting } => {
                 let time = after_a_while(*lasting);
-                let taken = name.width() + time.width() + usize::from(!time.is_empty()) + 1;
+                let taken = width(name) + width(&time) + usize::from(!time.is_empty()) + 1;
                 match columns.checked_sub(taken).filter(|left| *left >= SHORTEST_OBJECT) {
-                    Some(left) => joined(&[name, &cut(object, left), &time]),
-                    None => Some(joined(&[name, &time])).filter(|word| word.width() <= columns).unwrap_or(name.clone()),
+                    Some(left) => joined(&[name, &fit(object, left), &time]),
+                    None => Some(joined(&[name, &time])).filter(|word| width(word) <= columns).unwrap_or(name.clone()),
                 }
             }
             Self::RateLimited { .. } => {
                 let wait = joined(&["limited", &self.limit().unwrap_or_default()]);
-                if wait.width() <= columns { wait } else { self.row().short.to_owned() }
+                if width(&wait) <= columns { wait } else { self.row().short.to_owned() }
             }
+            Self::NeedsApproval { tool } if !tool.is_empty() && width(tool) < columns => format!("{tool}?"),
             Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
             _ => self.row().short.to_owned(),
         }
@@ -408,24 +408,6 @@ fn after_a_while(lasting: Duration) -> String {
 
 fn joined(words: &[&str]) -> String {
     words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// Cuts a text to so many columns, with a sign for what is left out.
-fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut left = columns.saturating_sub(1);
-    let fits = |c: &char| {
-        let wide = c.width().unwrap_or(0);
-        let has_room = wide <= left;
-        left = left.saturating_sub(wide);
-        has_room
-    };
-    let mut out: String = text.chars().take_while(fits).collect();
-    out.truncate(out.trim_end().len());
-    out.push('…');
-    out
 }
 
 /// Spells a wait in at most three letters.

@@ -110,14 +110,14 @@ const WORKTREE: &str = "N (see /worktrees)";
 /// Every slash command, in the order of the help.
 pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::help()))
-        .plain("lists what can be typed.", |plain, _| plain.help()),
+        .plain("lists the commands.", |plain, _| plain.help()),
     SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents)
         .plain("lists the agent files.", |plain, _| plain.agent_files()),
     SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks)
         .plain("lists the agents of this session.", |plain, _| plain.tasks()),
-    SlashCommand::new("model", "[[N] NAME]", "choose the model, or the one of agent N for its next run", slash_model)
+    SlashCommand::new("model", "[N] [NAME]", "choose the model, or the one of agent N for its next run", slash_model)
         .plain_with("PROVIDER/NAME", "NAME changes the model from the next message on.", Plain::model),
-    SlashCommand::new("mode", "[MODE]", "show or set the permission mode", App::slash_mode),
+    SlashCommand::new("mode", "[MODE]", "choose the permission mode", App::slash_mode),
     SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
@@ -127,7 +127,7 @@ pub static COMMANDS: &[SlashCommand] = &[
             plain.clear();
         },
     ),
-    SlashCommand::new("layout", "[NAME]", "place the agents: auto, side, below, rail, hidden", App::slash_layout),
+    SlashCommand::new("layout", "[NAME]", "choose the layout: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),
     SlashCommand::new("cost", "", "show tokens and cost of each agent, live", |app, _| {
@@ -138,28 +138,28 @@ pub static COMMANDS: &[SlashCommand] = &[
         cost::slash_budget(words, &app.agents, &mut app.out);
     })
     .plain("shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or removes it.", Plain::budget),
-    SlashCommand::new("cancel", "N|all", "stop one agent, or all", App::slash_cancel).also(&["stop"]).plain_with(
+    SlashCommand::new("cancel", "[N|all]", "stop one agent, or all", App::slash_cancel).also(&["stop"]).plain_with(
         AGENT,
         "N stops one agent, by number or name; /cancel all stops every agent, the main one too.",
         Plain::cancel,
     ),
-    SlashCommand::new("wrapup", "N", "wrap up an agent: it reports now", |app, agent| {
+    SlashCommand::new("wrapup", "[N]", "wrap up an agent: it reports now", |app, agent| {
         app.slash_life("wrapup", agent);
     })
-    .plain_with(AGENT, "N makes an agent report now.", Plain::wrap_up),
-    SlashCommand::new("resume", "N [MESSAGE]", "resume an ended agent, optionally with a message", |app, agent| {
+    .plain_with(AGENT, "N wraps up an agent: it reports now.", Plain::wrap_up),
+    SlashCommand::new("resume", "[N [MESSAGE]]", "resume an ended agent, optionally with a message", |app, agent| {
         app.slash_life("resume", agent);
     })
     .plain_with(AGENT, "N resumes an ended agent; add a message to say what to do next.", Plain::resume),
-    SlashCommand::new("background", "N", "move an agent to the background or foreground", |app, agent| {
+    SlashCommand::new("background", "[N]", "move an agent to the background or foreground", |app, agent| {
         app.slash_life("background", agent);
     })
     .plain_with(AGENT, "N moves an agent to the background or foreground.", Plain::background),
-    SlashCommand::new("merge", "N", "merge an agent's worktree into the project", |app, which| {
+    SlashCommand::new("merge", "[N]", "merge an agent's worktree into the project", |app, which| {
         app.slash_worktree(which, WorktreeAct::Merge);
     })
     .plain_with(WORKTREE, "N merges an agent's worktree into the project.", Plain::merge),
-    SlashCommand::new("discard", "N", "discard an agent's worktree", |app, which| {
+    SlashCommand::new("discard", "[N]", "discard an agent's worktree", |app, which| {
         app.slash_worktree(which, WorktreeAct::Discard);
     })
     .plain_with(WORKTREE, "N, typed twice, discards an agent's worktree.", Plain::discard),
@@ -197,9 +197,12 @@ fn slash_worktrees(app: &mut App, _: &str) {
 
 fn slash_model(app: &mut App, name: &str) {
     match name.split_once(char::is_whitespace) {
-        _ if name.is_empty() => models::open(app),
         Some((agent, name)) => app.slash_model_of(agent, name.trim()),
-        None => models::choose(app, name),
+        None if name.is_empty() => models::open(app, None),
+        None => match app.agents.find(name).map(|agent| agent.id) {
+            Some(agent) => models::open(app, Some(agent)),
+            None => models::choose(app, name),
+        },
     }
 }
 

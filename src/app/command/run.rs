@@ -9,8 +9,10 @@ use crate::app::agents::plain_text::as_text;
 use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
-use crate::app::{Action, App, Armed, Effect, Focus, ListPopup, Popup, lists};
-use crate::message::{AgentId, MessageId, sanitize_line};
+use crate::app::overlay::agent_lists;
+use crate::app::settings::models;
+use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, Popup, lists};
+use crate::message::{AgentId, MessageId};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -202,26 +204,28 @@ impl App {
         let named = PermissionMode::ALL.into_iter().find(|mode| mode.word() == argument);
         match (argument, named.map_or_else(|| argument.parse(), Ok)) {
             ("", _) => {
-                let all: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.name()).collect();
-                self.out.inform(format!("mode: {}; usage: /mode {}", self.status.mode.word(), all.join(" | ")));
+                let present = PermissionMode::ALL.iter().position(|mode| *mode == self.status.mode).unwrap_or(0);
+                self.overlay.open(Popup::List(ListPopup::new(&lists::MODES, present)));
             }
             (_, Ok(mode)) => self.set_mode(mode),
             (_, Err(error)) => self.out.warn(error),
         }
     }
 
-    pub(super) fn slash_layout(&mut self, argument: &str) {
-        let mode = match argument {
-            "" => Some(self.layout_mode().next()),
-            name => LayoutMode::from_name(name),
-        };
-        match mode {
-            Some(mode) => {
-                self.view.arrange(mode);
-                self.out.inform(format!("layout: {}", mode.name()));
+    pub(in crate::app) fn slash_layout(&mut self, argument: &str) {
+        match LayoutMode::from_name(argument) {
+            Some(mode) => self.use_layout(mode),
+            None if argument.is_empty() => {
+                let present = LayoutMode::ALL.iter().position(|mode| *mode == self.layout_mode()).unwrap_or(0);
+                self.overlay.open(Popup::List(ListPopup::new(&lists::LAYOUTS, present)));
             }
             None => self.out.warn("usage: /layout auto, side, below, rail or hidden"),
         }
+    }
+
+    pub(in crate::app) fn use_layout(&mut self, mode: LayoutMode) {
+        self.view.arrange(mode);
+        self.out.inform(format!("layout: {}", mode.name()));
     }
 
     pub(super) fn slash_theme(&mut self, argument: &str) {
@@ -237,11 +241,12 @@ impl App {
     }
 
     pub(super) fn slash_cancel(&mut self, argument: &str) {
-        if argument == "all" {
-            self.stop_all();
-            return;
+        match argument {
+            "all" => return self.stop_all(),
+            "" => return agent_lists::open(self, &agent_lists::STOP, |agent| !agent.has_ended()),
+            _ => {}
         }
-        match self.agents.find(argument).filter(|agent| !agent.has_ended()).map(|agent| agent.id) {
+        match self.agents.find(argument).map(|agent| agent.id) {
             Some(agent) => self.requests.stop(agent, &self.agents, &mut self.out),
             None => self.out.warn("usage: /cancel N or /cancel all (see /tasks)"),
         }
@@ -249,6 +254,13 @@ impl App {
 
     /// Carries out a command that names an agent by its number or its name.
     pub(super) fn slash_life(&mut self, name: &str, argument: &str) {
+        if argument.is_empty() {
+            return match name {
+                "wrapup" => agent_lists::open(self, &agent_lists::WRAP_UP, |agent| !agent.has_ended()),
+                "resume" => agent_lists::open(self, &agent_lists::RESUME, AgentView::has_ended),
+                _ => agent_lists::open(self, &agent_lists::BACKGROUND, |agent| !agent.has_ended()),
+            };
+        }
         let (wanted, said) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
         let Some(agent) = self.agents.find(wanted) else {
             self.out.warn(format!("usage: /{name} N (see /tasks)"));
@@ -270,6 +282,10 @@ impl App {
             self.agents.kept_mut().ask_for(found, act, &mut self.out);
             return;
         }
+        if wanted.is_empty() && !self.kept_worktrees().is_empty() {
+            // What merges and discards stands in it.
+            return self.overlay.open(Popup::list(&lists::WORKTREES));
+        }
         let word = match act {
             WorktreeAct::Merge => "merge",
             WorktreeAct::Discard => "discard",
@@ -289,14 +305,9 @@ impl App {
 
     /// Lets another model answer a subagent from its next run on.
     pub(super) fn slash_model_of(&mut self, wanted: &str, name: &str) {
-        let Some(agent) = self.agents.find(wanted) else {
-            self.out.warn("usage: /model NAME, or /model N NAME (see /tasks)");
-            return;
-        };
-        let (id, label, ended) = (agent.id, agent.name.clone(), agent.has_ended());
-        let key = self.keymap().chord_of(Context::Agents, Action::Resume).unwrap_or_default();
-        let when = if ended { format!("once it is resumed ({key})") } else { "from its next run on".to_owned() };
-        self.out.inform(format!("{label}: {} {when}", sanitize_line(name)));
-        self.out.send(Command::UseModel { agent: id, name: name.to_owned() });
+        match self.agents.find(wanted).map(|agent| agent.id) {
+            Some(agent) => models::choose_for(self, agent, name),
+            None => self.out.warn("usage: /model NAME, or /model N NAME (see /tasks)"),
+        }
     }
 }

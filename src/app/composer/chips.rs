@@ -75,6 +75,20 @@ impl Chips {
         ranges
     }
 
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.chips.iter().map(|(label, pasted)| (label.as_str(), pasted.as_str()))
+    }
+
+    /// Returns the label between two texts, at the end of one or the start of the other, and what it stands for.
+    pub(super) fn at(&self, before: &str, after: &str) -> Option<(&str, &str)> {
+        self.pairs().find(|(label, _)| before.ends_with(label) || after.starts_with(label))
+    }
+
+    /// Returns the last label in a text, and what it stands for.
+    pub(super) fn last_in(&self, text: &str) -> Option<(&str, &str)> {
+        self.pairs().filter_map(|chip| Some((text.rfind(chip.0)?, chip))).max().map(|(_, chip)| chip)
+    }
+
     /// Returns the characters of the label that a text ends with.
     pub(super) fn ending(&self, text: &str) -> Option<usize> {
         self.chips.iter().find(|(label, _)| text.ends_with(label.as_str())).map(|(label, _)| label.chars().count())

@@ -72,6 +72,12 @@ impl Composer {
         self.draft.chips.expand(&self.draft.editor.text())
     }
 
+    /// Returns the label and the text of the large paste at the cursor, else of the last one.
+    pub fn pasted(&self) -> Option<(&str, &str)> {
+        let Draft { editor, chips } = &self.draft;
+        chips.at(&editor.before_cursor(), &editor.after_cursor()).or_else(|| chips.last_in(&editor.text()))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.draft.editor.is_empty()
     }

@@ -174,8 +174,8 @@ impl App {
             }
             Action::Help => self.overlay.open(Popup::help()),
             Action::Palette => self.overlay.open(Popup::list(&lists::PALETTE)),
-            Action::OpenOutput => overlay::outputs::open(self),
-            Action::Model => models::open(self),
+            Action::OpenOutput => return overlay::outputs::open(self),
+            Action::Model => models::open(self, self.focused_agent()),
             Action::Submit => self.submit(),
             Action::Newline => {
                 self.messages.composer_mut().newline();
@@ -185,11 +185,9 @@ impl App {
             Action::Editor => self.messages.open_editor(&mut self.out),
             Action::CycleMode => self.set_mode(self.status.mode.next()),
             Action::Interrupt => self.interrupt(),
-            Action::ClearOrQuit => self.clear_or_quit(),
-            Action::Layout => {
-                let mode = self.view.next_layout();
-                self.out.inform(format!("layout: {}", mode.name()));
-            }
+            Action::ClearOrQuit => self.clear_or_quit(action),
+            Action::DeleteOrQuit if self.messages.composer().is_empty() => self.clear_or_quit(action),
+            Action::Layout => self.slash_layout(""),
             Action::MouseToggle => self.settings.toggle_mouse(&mut self.out),
             Action::Suspend => self.out.push(Effect::Suspend),
             Action::AgentFiles => self.agent_files.open(&mut self.out),
@@ -341,7 +339,10 @@ impl App {
         let Some(id) = self.focused_agent() else { return };
         match action {
             Action::Stop => self.requests.stop(id, &self.agents, &mut self.out),
-            Action::WrapUp => self.requests.wrap_up(id, &self.agents, &mut self.out),
+            Action::WrapUp => {
+                let key = self.keymap().chord_of(Context::Agents, action).unwrap_or_default();
+                self.requests.wrap_up_at_key(&key, id, &self.agents, &mut self.out);
+            }
             Action::Resume => self.resume(id),
             _ => self.requests.change_mode(id, &self.agents, &mut self.out),
         }
@@ -396,7 +397,12 @@ impl App {
         let Some(agent) = self.agents.get(id) else { return };
         match agent.report().map(report_markdown).or_else(|| agent.last_text().map(str::to_owned)) {
             Some(text) => {
-                self.out.inform(format!("copied {} characters", text.chars().count()));
+                let what = if agent.report().is_some() {
+                    "copied the report"
+                } else {
+                    "no report yet; copied its last message"
+                };
+                self.out.inform(format!("{what}: {} characters", text.chars().count()));
                 self.out.push(Effect::Copy(text));
             }
             None => self.out.inform("no report yet"),
@@ -410,8 +416,8 @@ impl App {
         let open = match self.approvals.len() {
             0 => String::new(),
             _ if !widens => String::new(),
-            1 => " · 1 open question still waits for you".to_owned(),
-            count => format!(" · {count} open questions still wait for you"),
+            1 => " · 1 question is still waiting for you".to_owned(),
+            count => format!(" · {count} questions are still waiting for you"),
         };
         self.out.inform(format!("permission mode: {}{open}", mode.word()));
     }
@@ -432,6 +438,7 @@ impl App {
             return;
         }
         if self.agents.main().phase.is_at_rest() {
+            self.clear_at_second_press();
             return;
         }
         let waited = self.agents.waited_for().next().is_some();
@@ -454,21 +461,40 @@ impl App {
         self.out.arm(Armed::Interrupt, &text);
     }
 
-    fn clear_or_quit(&mut self) {
+    /// Clears what is being written. In vi mode `esc` is pressed too often to mean that.
+    fn clear_at_second_press(&mut self) {
+        let composer = self.messages.composer();
+        if composer.is_empty() || composer.vi_mode().is_some() {
+            return;
+        }
+        if self.out.take_armed(Armed::ClearText) {
+            self.clear_text();
+        } else {
+            let key = self.keymap().chord_of(Context::Composer, Action::Interrupt).unwrap_or_default();
+            self.out.arm(Armed::ClearText, &format!("{key} again clears the text"));
+        }
+    }
+
+    fn clear_text(&mut self) {
+        let discarded = self.messages.composer_mut().discard();
+        self.out.push(Effect::SaveHistory(discarded));
+        self.edited();
+        self.out.inform("cleared · ctrl+_ or up brings it back");
+    }
+
+    fn clear_or_quit(&mut self, action: Action) {
         if self.overlay.close().is_some() || self.agent_files.close() {
             return;
         }
         if !self.messages.composer().is_empty() {
-            let discarded = self.messages.composer_mut().discard();
-            self.out.push(Effect::SaveHistory(discarded));
-            self.edited();
-            self.out.inform("cleared; undo (ctrl+_) or up restores it");
+            self.clear_text();
         } else if self.out.take_armed(Armed::Quit) {
             self.quit();
-        } else if self.agents.is_busy() {
-            self.out.arm(Armed::Quit, &format!("ctrl+c again quits and stops {}", self.agents.running_words()));
         } else {
-            self.out.arm(Armed::Quit, "ctrl+c again quits");
+            let key = self.keymap().chord_of(Context::Composer, action).unwrap_or_default();
+            let stopped = Some(self.agents.running_words()).filter(|_| self.agents.is_busy());
+            let stops = stopped.map(|words| format!(" and stops {words}")).unwrap_or_default();
+            self.out.arm(Armed::Quit, &format!("{key} again quits{stops}"));
         }
     }
 }

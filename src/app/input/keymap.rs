@@ -266,6 +266,7 @@ impl Keymap {
         let wanted: &[(Action, &'static str)] = match context {
             Context::Composer => &[
                 (Action::Interrupt, "to main"),
+                (Action::OpenOutput, "show paste"),
                 (Action::IntoAgents, "agents"),
                 (Action::Palette, "actions"),
                 (Action::CycleMode, "mode"),
@@ -294,12 +295,10 @@ impl Keymap {
                 (Action::Background, "background"),
             ],
             Context::Approvals => &[
-                (Action::ApproveOnce, "once"),
-                (Action::ApproveAlways, "session"),
-                (Action::ApproveProject, "project"),
-                (Action::Deny, "deny"),
-                (Action::DenyWithComment, "with reason"),
-                (Action::ShowAll, "show all"),
+                // The answers stand below the question.
+                (Action::Leave, "back"),
+                (Action::NextQuestion, "next"),
+                (Action::Help, "keys"),
             ],
             Context::Conversation => &[
                 (Action::ScrollUp, "up"),
@@ -320,8 +319,8 @@ impl Keymap {
             ],
             Context::Timeline => &[
                 (Action::OpenThere, "open"),
-                (Action::ZoomIn, "closer"),
-                (Action::ZoomOut, "wider"),
+                (Action::ZoomIn, "zoom in"),
+                (Action::ZoomOut, "zoom out"),
                 (Action::Present, "now"),
                 (Action::Leave, "back"),
             ],

@@ -20,7 +20,7 @@ use self::typing::{BeforeTyping, LETTER_PAUSE, Subject, Typed, TypedLetter, Typi
 use super::layout::Regions;
 use super::status::{CONFIRM, Flash};
 use super::view::pointer::{Dragging, HitTarget, PanePart, share_at};
-use super::{Action, App, Armed, Focus, Motion, Popup, overlay};
+use super::{Action, App, Focus, Motion, Popup, overlay};
 use crate::message::AgentId;
 
 /// Lines that one turn of the wheel moves.
@@ -228,7 +228,8 @@ impl App {
 
     pub(super) fn on_paste(&mut self, text: &str) {
         self.before_other_input(true);
-        self.out.disarm();
+        self.out.offer();
+        self.out.withdraw_offer();
         if self.overlay.wizard_is_open() {
             self.overlay.wizard_mut().paste(text);
             return;
@@ -267,7 +268,7 @@ impl App {
             let until = now + LETTER_PAUSE;
             self.out.set_flash(Flash { until, ..Flash::info(text, now) });
             // What waits for a second press still does.
-            self.out.stay_armed(Armed::Discard, until);
+            self.out.stay_armed(until);
         }
     }
 
@@ -350,7 +351,6 @@ impl App {
         match self.keys.keymap.lookup(self.context(), &[key]) {
             // What is bound in lists does nothing in those that do not offer it.
             Lookup::Action(action) if list.is_some_and(|list| !list.offers(action)) => TypedLetter::Unbound,
-            Lookup::Action(Action::Leave) if self.overlay.is_open() => TypedLetter::Moves,
             Lookup::Action(action) if action.only_moves() => TypedLetter::Moves,
             Lookup::Action(_) => TypedLetter::Acts,
             Lookup::Pending(_) => TypedLetter::Moves,
@@ -389,8 +389,8 @@ impl App {
             MouseKind::Press => self.press(&regions, at),
             MouseKind::Drag => self.drag(&regions, at),
             MouseKind::Release => {
-                if let Dragging::Text(agent) = self.pointer.release() {
-                    self.view.end_selection(agent);
+                if let Dragging::Text { agent, opens } = self.pointer.release() {
+                    self.view.end_selection(agent, opens);
                 }
             }
         }
@@ -439,7 +439,7 @@ impl App {
             }
             HitTarget::Conversation => {
                 self.view.set_focus(Focus::Composer);
-                self.pointer.drag(Dragging::Text(AgentId::MAIN));
+                self.pointer.drag(Dragging::Text { agent: AgentId::MAIN, opens: true });
                 self.view.begin_selection(AgentId::MAIN, at, unit);
             }
             HitTarget::Filed => self.view.toggle_filed(),
@@ -459,7 +459,8 @@ impl App {
                 let running = self.agents.get(agent).is_some_and(|agent| !agent.has_ended());
                 match part {
                     PanePart::Body => {
-                        self.pointer.drag(Dragging::Text(agent));
+                        // The first click only chooses the pane.
+                        self.pointer.drag(Dragging::Text { agent, opens: was_chosen });
                         self.view.begin_selection(agent, at, unit);
                     }
                     // The sign stands on the chosen title only.
@@ -478,7 +479,7 @@ impl App {
 
     fn drag(&mut self, regions: &Regions, at: Position) {
         match self.pointer.dragging() {
-            Dragging::Text(agent) => {
+            Dragging::Text { agent, .. } => {
                 let area = regions.pane(agent).map_or(regions.conversation, |pane| pane.area);
                 let edges = (area.y + u16::from(!agent.is_main()), area.bottom());
                 self.view.grow_selection(agent, at, edges, &self.agents, &mut self.out);

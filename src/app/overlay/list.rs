@@ -12,9 +12,12 @@ use crate::agent::{KeptWorktree, WorktreeAct};
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::keymap::Context;
+use crate::app::layout::LayoutMode;
 use crate::app::settings::models;
 use crate::app::{Action, AgentState, AgentView, App, Effect};
+use crate::message::columns::width;
 use crate::message::{AgentId, reveal_line, sanitize_line};
+use crate::permission::PermissionMode;
 
 /// What a key does with an entry, named by its place.
 pub(in crate::app) type EntryAct = fn(&mut App, usize);
@@ -178,30 +181,7 @@ pub static AGENTS: ListKind = ListKind {
     columns: 90,
     head: None,
     has_query: false,
-    entries: |app, _, _| {
-        let agents = app.agents();
-        let indented = |agent: &AgentView| {
-            let depth = agents.order().get(agent.id).map_or(0, |kin| kin.depth.min(4));
-            format!("{}{}", " ".repeat(2 * usize::from(depth)), agent.name)
-        };
-        let columns = |agent: &AgentView| unicode_width::UnicodeWidthStr::width(indented(agent).as_str());
-        let names = agents.children().map(columns).max().unwrap_or(0).clamp(18, 28);
-        let row = |agent: &AgentView| {
-            let (state, time) = (app.state_of(agent), agent.elapsed(app.now()));
-            let said = |text, style| ListCell { text, ..cell("", style) };
-            ListEntry::new(
-                agent.id.to_string(),
-                vec![
-                    cell(format!("{:>3} ", agent.id.to_string()), ListStyle::Muted),
-                    cell(indented(agent), ListStyle::Agent(agent.id)).wide(names),
-                    said(ListText::State(state), ListStyle::State).wide(12),
-                    said(ListText::Time(time), ListStyle::Muted).wide(7),
-                    cell(agent.description.clone(), ListStyle::Text),
-                ],
-            )
-        };
-        agents.children().map(row).collect()
-    },
+    entries: |app, _, _| agent_rows(app),
     empty: "",
     accept_word: Some("open"),
     accept: |app, list| {
@@ -212,6 +192,78 @@ pub static AGENTS: ListKind = ListKind {
     acts: &[],
     shows_choice: false,
 };
+
+fn agent_rows(app: &App) -> Vec<ListEntry> {
+    let agents = app.agents();
+    let indented = |agent: &AgentView| {
+        let depth = agents.order().get(agent.id).map_or(0, |kin| kin.depth.min(4));
+        format!("{}{}", " ".repeat(2 * usize::from(depth)), agent.name)
+    };
+    let columns = |agent: &AgentView| width(&indented(agent));
+    let names = agents.children().map(columns).max().unwrap_or(0).clamp(18, 28);
+    let row = |agent: &AgentView| {
+        let (state, time) = (app.state_of(agent), agent.elapsed(app.now()));
+        let said = |text, style| ListCell { text, ..cell("", style) };
+        ListEntry::new(
+            agent.id.to_string(),
+            vec![
+                cell(format!("{:>3} ", agent.id.to_string()), ListStyle::Muted),
+                cell(indented(agent), ListStyle::Agent(agent.id)).wide(names),
+                said(ListText::State(state), ListStyle::State).wide(12),
+                said(ListText::Time(time), ListStyle::Muted).wide(7),
+                cell(agent.description.clone(), ListStyle::Text),
+            ],
+        )
+    };
+    agents.children().map(row).collect()
+}
+
+/// The ways of placing the agents; the chosen one is tried.
+pub static LAYOUTS: ListKind = ListKind {
+    name: "layouts",
+    title: |_| "layout".to_owned(),
+    columns: 50,
+    head: None,
+    has_query: false,
+    entries: |_, _, _| LayoutMode::ALL.iter().map(|mode| named(mode.name(), 8, mode.about())).collect(),
+    empty: "",
+    accept_word: Some("use"),
+    accept: |app, list| {
+        if let Some(mode) = LayoutMode::ALL.get(list.chosen) {
+            app.use_layout(*mode);
+        }
+    },
+    // The key that opens the list goes on in it.
+    acts: &[(Action::Layout, |app, chosen| {
+        if let Some(list) = app.overlay.list_mut() {
+            list.chosen = (chosen + 1) % LayoutMode::ALL.len();
+        }
+    })],
+    shows_choice: true,
+};
+
+pub static MODES: ListKind = ListKind {
+    name: "modes",
+    title: |_| "permission mode".to_owned(),
+    columns: 64,
+    head: None,
+    has_query: false,
+    entries: |_, _, _| PermissionMode::ALL.iter().map(|mode| named(mode.word(), 14, mode.about())).collect(),
+    empty: "",
+    accept_word: Some("use"),
+    accept: |app, list| {
+        if let Some(mode) = PermissionMode::ALL.get(list.chosen) {
+            app.set_mode(*mode);
+        }
+    },
+    acts: &[],
+    shows_choice: false,
+};
+
+/// Returns the row of something that has a name, and what it is.
+fn named(name: &str, columns: usize, about: &str) -> ListEntry {
+    ListEntry::new(name, vec![cell(name, ListStyle::Text).wide(columns), cell(about, ListStyle::Muted)])
+}
 
 /// All themes; the chosen one is tried.
 pub static THEMES: ListKind = ListKind {
@@ -267,16 +319,12 @@ pub(in crate::app) fn about_theme(name: &str) -> Option<&'static str> {
 /// The models that the services offer.
 pub static MODELS: ListKind = ListKind {
     name: "models",
-    title: |app| match app.status().model.chosen() {
-        Some(model) if model.provider == model.display => format!("model · now {}", model.display),
-        Some(model) => format!("model · now {} ({})", model.display, model.provider),
-        None => "model".to_owned(),
-    },
+    title: models::title,
     columns: 100,
     head: Some(models::head),
     has_query: true,
     entries: models::entries,
-    empty: "no model of this name is listed; enter takes it as typed",
+    empty: "no listed model matches; enter uses the name as typed",
     accept_word: Some("use"),
     accept: models::accept,
     acts: &[],

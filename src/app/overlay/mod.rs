@@ -5,6 +5,7 @@
 
 pub(super) mod actions;
 pub mod agent_files;
+pub(super) mod agent_lists;
 pub(super) mod line_edit;
 pub mod list;
 pub(super) mod outputs;

@@ -5,8 +5,9 @@
 
 use super::list::{ListCell, ListEntry, ListPopup, ListStyle, OUTPUTS, cell};
 use super::popup::Popup;
-use crate::app::{AgentView, App, CellKind, Effect, LogMatch, LogNews, LogRequest, LogSpan, ToolState};
-use crate::message::sanitize;
+use crate::app::input::Handled;
+use crate::app::{AgentView, App, CellId, CellKind, Effect, Focus, LogMatch, LogNews, LogRequest, LogSpan, ToolState};
+use crate::message::{AgentId, sanitize};
 use crate::tool::ToolView;
 
 /// Most outputs to choose from.
@@ -22,6 +23,13 @@ struct Source<'a> {
     text: &'a str,
     /// The call whose output is in the log.
     call_id: Option<&'a str>,
+}
+
+impl Source<'_> {
+    fn opened(self) -> Popup {
+        let call_id = self.call_id.map(str::to_owned);
+        Popup::Output { title: self.title, text: self.text.to_owned(), call_id, scroll: 0 }
+    }
 }
 
 /// Returns what can be opened of an agent, newest first.
@@ -49,16 +57,23 @@ fn of_cell(kind: &CellKind) -> Option<Source<'_>> {
 }
 
 fn looked_at(app: &App) -> Option<&AgentView> {
-    app.agents.get(app.view.scrolled()).or_else(|| app.view.scrolled().is_main().then(|| app.agents.main()))
+    app.agents.get(app.view.scrolled())
 }
 
-/// Opens the list of outputs of the agent that is looked at.
-pub(in crate::app) fn open(app: &mut App) {
+/// Opens the large paste in the message, while one writes; else the list of outputs of the agent that is looked at.
+pub(in crate::app) fn open(app: &mut App) -> Handled {
+    if app.view.focus() == Focus::Composer && !app.overlay.is_open() {
+        let Some((label, text)) = app.messages.composer().pasted() else { return Handled::Ignored };
+        let (title, text) = (label.to_owned(), text.to_owned());
+        app.overlay.open(Popup::Output { title, text, call_id: None, scroll: 0 });
+        return Handled::Consumed;
+    }
     if looked_at(app).is_some_and(|agent| sources(agent).next().is_some()) {
         app.overlay.open(Popup::list(&OUTPUTS));
     } else {
         app.out.inform("no output to open yet");
     }
+    Handled::Consumed
 }
 
 pub(in crate::app) fn entries(app: &App, query: &str, _: u16) -> Vec<ListEntry> {
@@ -79,15 +94,28 @@ fn matching<'a>(agent: &'a AgentView, query: &str) -> impl Iterator<Item = (usiz
 /// Shows the chosen one: at once what is known of it, and all of it when it is read.
 pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
     let Some(agent) = looked_at(app) else { return };
-    let (id, name) = (agent.id, agent.name.clone());
-    let Some((_, source)) = matching(agent, list.query.text()).nth(list.chosen) else { return };
-    let call_id = source.call_id.map(str::to_owned);
-    let popup =
-        Popup::Output { title: source.title, text: source.text.to_owned(), call_id: call_id.clone(), scroll: 0 };
-    if let Some(call_id) = call_id {
-        app.out.push(Effect::ReadLog(LogRequest { agent: id, name, span: LogSpan::Output(call_id) }));
+    let id = agent.id;
+    let opened = matching(agent, list.query.text()).nth(list.chosen).map(|(_, source)| source.opened());
+    if let Some(opened) = opened {
+        show(app, id, opened);
     }
-    app.overlay.open(popup);
+}
+
+/// Opens what stands in this cell of an agent's transcript, if it can be opened.
+pub(in crate::app) fn open_cell(app: &mut App, id: AgentId, cell: CellId) {
+    let agent = app.agents.get(id);
+    let source = agent.and_then(|agent| of_cell(&app.view.story(agent).get(cell)?.kind));
+    if let Some(opened) = source.map(Source::opened) {
+        show(app, id, opened);
+    }
+}
+
+fn show(app: &mut App, agent: AgentId, opened: Popup) {
+    if let Popup::Output { call_id: Some(call_id), .. } = &opened {
+        let name = app.agents.get(agent).unwrap_or(app.agents.main()).name.clone();
+        app.out.push(Effect::ReadLog(LogRequest { agent, name, span: LogSpan::Output(call_id.clone()) }));
+    }
+    app.overlay.open(opened);
 }
 
 /// Takes in an output that was read from the log.
@@ -99,7 +127,7 @@ pub(in crate::app) fn read(app: &mut App, news: LogNews) {
     }
     match news.found {
         LogMatch::Output(whole) => *text = sanitize(&whole).into_owned(),
-        _ if text.is_empty() => "The session log does not hold this output.".clone_into(text),
-        _ => text.insert_str(0, "(only the end: the session log does not hold the rest)\n"),
+        _ if text.is_empty() => "This output is not in the session log.".clone_into(text),
+        _ => text.insert_str(0, "(only the end; the rest is not in the session log)\n"),
     }
 }

@@ -3,8 +3,10 @@
 //! Owns the list, the words of its rows and what answers if a choice comes to nothing. Leaves asking services to
 //! `services`. Invariant: a name that cannot be had changes nothing but the words that say so.
 
+use crate::app::keymap::Context;
 use crate::app::lists::{self, ListCell, ListEntry, ListStyle, cell};
-use crate::app::{App, ListPopup, ModelFact, ModelState, Popup};
+use crate::app::{Action, App, ListPopup, ModelFact, ModelState, Popup};
+use crate::message::columns::width;
 use crate::message::format::tokens;
 use crate::message::{AgentId, sanitize_line};
 use crate::provider::offer::OfferedModel;
@@ -15,6 +17,8 @@ use crate::subagent::Command;
 pub(in crate::app) struct ModelChoices {
     models: Vec<OfferedModel>,
     is_whole: bool,
+    /// The subagent that a model is chosen for; `None` is the main agent.
+    subagent: Option<AgentId>,
     /// Who answered before a choice that is under way, and the name that was chosen.
     wanted: Option<(Option<ModelFact>, String)>,
 }
@@ -42,8 +46,9 @@ impl ModelChoices {
     }
 }
 
-/// Opens the list of models, with the present one chosen, and asks the services what they have.
-pub(in crate::app) fn open(app: &mut App) {
+/// Opens the list of models for a subagent, else for the main agent, with the present one chosen, and asks the services what they have.
+pub(in crate::app) fn open(app: &mut App, subagent: Option<AgentId>) {
+    app.models.subagent = subagent;
     app.out.push(crate::app::Effect::ListModels);
     let present = app.models.models.iter().position(|model| is_present(app, model)).unwrap_or(0);
     app.overlay.open(Popup::List(ListPopup::new(&lists::MODELS, present)));
@@ -64,14 +69,14 @@ pub(in crate::app) fn choose(app: &mut App, name: &str) {
 pub(in crate::app) fn chosen(app: &mut App) {
     if let (Some(_), Some(model)) = (app.models.take_wanted(), app.status.model.chosen()) {
         let by = if model.provider == model.display { String::new() } else { format!(" ({})", model.provider) };
-        app.out.inform(format!("model: {}{by}, from the next message on", model.display));
+        app.out.answer(format!("model: {}{by}, from the next message on", model.display));
     }
 }
 
 /// Takes in that a model cannot be had. Returns `true` if another one goes on answering.
 pub(in crate::app) fn refused(app: &mut App, reason: &str) -> bool {
     let Some((Some(before), name)) = app.models.take_wanted() else { return false };
-    app.error(&format!("{reason}\n{} still answers.", before.display));
+    app.error(&format!("{reason}\nStill using {}.", before.display));
     app.out.warn(format!("no model {:?}; {} still answers", sanitize_line(&name), before.display));
     app.status.model = ModelState::Chosen(before);
     true
@@ -81,14 +86,39 @@ pub(in crate::app) fn refused(app: &mut App, reason: &str) -> bool {
 pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
     let query = list.query.text().trim();
     let named = app.models.matching(query).nth(list.chosen).map(OfferedModel::name);
-    match named {
-        Some(name) => choose(app, &name),
-        None if query.is_empty() => {}
-        None => choose(app, query),
+    let name = named.unwrap_or_else(|| query.to_owned());
+    match app.models.subagent {
+        _ if name.is_empty() => {}
+        None => choose(app, &name),
+        Some(agent) => choose_for(app, agent, &name),
     }
 }
 
+/// Lets another model answer a subagent from its next run on.
+pub(in crate::app) fn choose_for(app: &mut App, agent: AgentId, name: &str) {
+    let Some(view) = app.agents.get(agent) else { return };
+    let (label, ended) = (view.name.clone(), view.has_ended());
+    let key = app.keymap().chord_of(Context::Agents, Action::Resume).unwrap_or_default();
+    let when = if ended { format!("once it is resumed ({key})") } else { "from its next run on".to_owned() };
+    app.out.inform(format!("{label}: {} {when}", sanitize_line(name)));
+    app.out.send(Command::UseModel { agent, name: name.to_owned() });
+}
+
+/// Returns what the frame of the list says: for whom one chooses, and who answers now.
+pub(in crate::app) fn title(app: &App) -> String {
+    match (app.models.subagent.and_then(|id| app.agents.get(id)), app.status().model.chosen()) {
+        (Some(agent), _) => format!("model of {}, from its next run on", agent.name),
+        (_, Some(model)) if model.provider == model.display => format!("model · now {}", model.display),
+        (_, Some(model)) => format!("model · now {} ({})", model.display, model.provider),
+        (_, None) => "model".to_owned(),
+    }
+}
+
+/// Returns `true` if a model answers whom one chooses for.
 fn is_present(app: &App, model: &OfferedModel) -> bool {
+    if let Some(agent) = app.models.subagent.and_then(|id| app.agents.get(id)) {
+        return agent.model == model.display;
+    }
     let present = app.status.model.chosen();
     present.is_some_and(|present| present.provider == model.provider && present.display == model.display)
 }
@@ -96,7 +126,7 @@ fn is_present(app: &App, model: &OfferedModel) -> bool {
 pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListEntry> {
     let all: Vec<&OfferedModel> = app.models.matching(query).collect();
     let widest = |of: fn(&OfferedModel) -> &str, most: usize| {
-        all.iter().map(|model| unicode_width::UnicodeWidthStr::width(of(model))).max().unwrap_or(0).min(most)
+        all.iter().map(|model| width(of(model))).max().unwrap_or(0).min(most)
     };
     let (name, provider) = (widest(|model| &model.id, 40), widest(|model| &model.provider, 14));
     let row = |model: &&OfferedModel| {
@@ -130,15 +160,15 @@ fn dollars(amount: f64) -> String {
 /// Returns the line above the list: who answers now, and what is missing to choose from more.
 pub(in crate::app) fn head(app: &App) -> String {
     let now = match &app.status.model {
-        ModelState::Chosen(_) if app.models.models.is_empty() => "asking the services what they have".to_owned(),
+        ModelState::Chosen(_) if app.models.models.is_empty() => "fetching the models".to_owned(),
         ModelState::Chosen(_) => "prices per million tokens".to_owned(),
         ModelState::Searching(None) => "Still looking for a model.".to_owned(),
         ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
-        ModelState::Missing(reason) => format!("No model answers. {reason}"),
+        ModelState::Missing(reason) => format!("No model connected. {reason}"),
     };
     match app.models.models.iter().any(|model| model.id != model.provider) {
         true if app.models.is_whole => now,
-        true => format!("{now} · asking the services"),
+        true => format!("{now} · fetching the models"),
         false => {
             let keys = crate::provider::table::ProviderTable::default();
             format!("{now} · to connect a service, set {}", keys.main_keys().join(" or "))

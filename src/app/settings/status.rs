@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 
+use crate::message::AgentId;
 use crate::permission::PermissionMode;
 
 /// How long a passing message stays.
@@ -125,6 +126,10 @@ pub enum Armed {
     Interrupt,
     Quit,
     Clear,
+    /// Clear what is being written.
+    ClearText,
     /// Give up what an agent did in its worktree.
     Discard,
+    /// Have this agent report, although a tool runs.
+    WrapUp(AgentId),
 }

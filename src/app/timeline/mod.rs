@@ -18,7 +18,7 @@ pub use track::{SLICES, Span, TOP_LEVEL, Track, TrackSeen};
 pub use span_kind::{SpanFill, SpanKind, SpanTone};
 pub use window::{TimelineRow, TimelineWindow};
 
-use self::window::{Scale, WindowRequest, window};
+use self::window::{DESCRIBED, Scale, WindowRequest, window};
 use super::action::Action;
 use super::agents::tree::AgentTree;
 use super::cells::{CellId, CellKind, ToolState};
@@ -27,6 +27,7 @@ use super::scroll::{Anchor, Scroll};
 use super::state::Phase;
 use super::{AgentState, AgentView, Agents};
 use crate::message::AgentId;
+use crate::message::columns::width;
 
 /// Bytes kept of what a span was about.
 const LABEL: usize = 120;
@@ -167,7 +168,7 @@ impl Timeline {
         let rows = rows(agents);
         let name = |row: &TimelineRow| {
             let agent = agents.get(row.agent);
-            let columns = agent.map_or(0, |agent| unicode_width::UnicodeWidthStr::width(agent.name.as_str()));
+            let columns = agent.map_or(0, |agent| width(&row_name(agent, area.width)));
             u16::try_from(columns).unwrap_or(u16::MAX).saturating_add(2 * row.depth)
         };
         let name_columns = rows.iter().map(name).max().unwrap_or(0);
@@ -264,4 +265,14 @@ fn rows(agents: &Agents) -> Vec<TimelineRow> {
     let all = agents.order().all().iter();
     let below = all.map(|kin| TimelineRow { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
     std::iter::once(TimelineRow { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
+}
+
+/// Returns what stands before an agent's bar: its name and, where there is room, what it is for.
+#[must_use]
+pub fn row_name(agent: &AgentView, columns: u16) -> String {
+    if agent.id.is_main() || columns < DESCRIBED.0 {
+        agent.name.clone()
+    } else {
+        format!("{}  {}", agent.name, agent.description)
+    }
 }

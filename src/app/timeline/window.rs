@@ -19,6 +19,8 @@ const COLUMNS: [u64; 17] = [
 const TICK: u64 = 10;
 /// Widest and narrowest room for a name.
 const NAMES: (u16, u16) = (24, 6);
+/// Columns from which on names have room for what their agents are for, and how much.
+pub(super) const DESCRIBED: (u16, u16) = (120, 44);
 
 /// The length of a column, by its place in the list of lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +109,8 @@ pub(super) fn window(wish: WindowRequest) -> TimelineWindow {
     rest.height -= spare;
     let up = spare.saturating_sub(1);
     let (words, legend) = (Rect { y: words.y - up, ..words }, Rect { y: legend.y - up, ..legend });
-    let columns = wish.name_columns.saturating_add(3).clamp(NAMES.1, NAMES.0).min(rest.width / 3);
+    let most = if rest.width < DESCRIBED.0 { NAMES.0 } else { DESCRIBED.1 };
+    let columns = wish.name_columns.saturating_add(3).clamp(NAMES.1, most).min(rest.width / 3);
     let names = Rect { width: columns, ..rest };
     let bars = Rect { x: rest.x + columns, width: rest.width - columns, ..rest };
     (axis.x, axis.width) = (bars.x, bars.width);

@@ -76,16 +76,16 @@ impl View {
         let silent = if asking { std::time::Duration::ZERO } else { tree.now.saturating_duration_since(last_event) };
         let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
         let grown = state.map_or(0, |state| state.grown);
-        // What is asked stands in the question.
         let arrived = agent.cells.arrived();
-        let content = match state.and_then(|state| state.content) {
-            _ if asking => 1,
+        let spare = match state.and_then(|state| state.content) {
             // What came since fills about a row each.
             Some((rows, at)) => rows.saturating_add(u16::try_from(arrived.saturating_sub(at)).unwrap_or(u16::MAX)),
             None => rows_of(agent, self.size.width / 2),
         };
-        let content = content.min(MOST_CONTENT);
-        PaneRequest { chosen, silent, content, grown, ..PaneRequest::new(agent.id, live) }
+        let spare = spare.min(MOST_CONTENT);
+        // What is asked stands in the question.
+        let content = if asking { 1 } else { spare };
+        PaneRequest { chosen, silent, content, spare, grown, ..PaneRequest::new(agent.id, live) }
     }
 
     fn subtree(&self, agent: AgentId) -> Subtree {

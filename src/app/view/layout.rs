@@ -25,7 +25,7 @@ pub enum LayoutMode {
 }
 
 impl LayoutMode {
-    /// All modes in the order in which they are cycled through.
+    /// All modes, in the order of the list.
     pub const ALL: [Self; 5] = [Self::Auto, Self::Side, Self::Below, Self::Rail, Self::Hidden];
 
     #[must_use]
@@ -44,10 +44,16 @@ impl LayoutMode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
+    /// Says where the agents stand.
     #[must_use]
-    pub fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|mode| *mode == self).unwrap_or(0);
-        Self::ALL[(at + 1) % Self::ALL.len()]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Auto => "by the size of the terminal",
+            Self::Side => "agents beside the conversation",
+            Self::Below => "agents below the conversation",
+            Self::Rail => "one row for each agent",
+            Self::Hidden => "the conversation alone",
+        }
     }
 }
 

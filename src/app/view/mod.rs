@@ -22,7 +22,7 @@ use self::pane_state::PaneState;
 use self::panes::PaneSize;
 use self::scroll::{Drawn, Motion};
 use super::outbox::Outbox;
-use super::{Agents, Arrangement};
+use super::{Agents, Arrangement, CellId};
 use crate::message::AgentId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub(super) struct View {
     clicked: Option<AgentId>,
     full: Option<AgentId>,
     arrangement: Arrangement,
+    /// The layout that is tried while it is chosen.
+    tried: Option<LayoutMode>,
     panes: BTreeMap<AgentId, PaneState>,
     visible: Vec<(AgentId, PaneSize)>,
     /// Whether the panes of ended agents are shown that were folded into one row.
@@ -61,6 +63,7 @@ impl View {
             clicked: None,
             full: None,
             arrangement,
+            tried: None,
             panes: BTreeMap::new(),
             visible: Vec::new(),
             shows_filed: false,
@@ -145,10 +148,19 @@ impl View {
         }
     }
 
-    /// Goes on to the next way of placing the agents.
-    pub(super) fn next_layout(&mut self) -> LayoutMode {
-        self.arrangement.mode = self.arrangement.mode.next();
-        self.arrangement.mode
+    /// Places the agents in another way as long as it is tried.
+    pub(super) fn try_layout(&mut self, mode: Option<LayoutMode>, out: &mut Outbox) {
+        out.redraw_if(self.tried != mode);
+        self.tried = mode;
+    }
+
+    /// Returns how the agents are placed now.
+    pub(super) fn shown_arrangement(&self) -> Arrangement {
+        match self.tried {
+            Some(LayoutMode::Auto) => Arrangement::default(),
+            Some(mode) => Arrangement { mode, ..self.arrangement },
+            None => self.arrangement,
+        }
     }
 
     /// Gives the agents this share of the room, in per cent.
@@ -181,8 +193,13 @@ impl View {
         self.pane_mut(id).scroll.request(motion, arrived);
     }
 
-    /// Takes in what a frame showed of the transcripts.
-    pub(super) fn on_drawn(&mut self, drawn: &mut Drawn, agents: &mut Agents, out: &mut Outbox) {
+    /// Takes in what a frame showed of the transcripts. Returns the cell that was clicked on.
+    pub(super) fn on_drawn(
+        &mut self,
+        drawn: &mut Drawn,
+        agents: &mut Agents,
+        out: &mut Outbox,
+    ) -> Option<(AgentId, CellId)> {
         let full = self.full.and_then(|id| self.panes.get(&id));
         let wished = full.and_then(|state| state.scroll.motion);
         self.follow_past(&drawn.places, wished, agents, out);
@@ -203,6 +220,7 @@ impl View {
         }
         self.visible = std::mem::take(&mut drawn.panes);
         self.on_searched(wished, drawn.not_found, agents, out);
+        self.take_click()
     }
 
     /// Forgets the agents of a conversation that is over.

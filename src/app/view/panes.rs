@@ -69,6 +69,8 @@ pub struct PaneRequest {
     pub silent: Duration,
     /// Rows that it could fill below its title, up to [`MOST_CONTENT`].
     pub content: u16,
+    /// Rows that it could fill where others leave some, as long as nobody who wants them goes without.
+    pub spare: u16,
     /// Rows that the user has added to its pane.
     pub grown: u16,
     pub parent: Option<AgentId>,
@@ -103,7 +105,7 @@ impl PaneRequest {
     #[must_use]
     pub fn new(agent: AgentId, live: Live) -> Self {
         let (silent, content) = (Duration::ZERO, MOST_CONTENT);
-        Self { agent, chosen: None, live, silent, content, grown: 0, parent: None, depth: 0, branch: 0 }
+        Self { agent, chosen: None, live, silent, content, spare: 0, grown: 0, parent: None, depth: 0, branch: 0 }
     }
 
     /// Returns its column where there are two. All of a branch stand in one, and stay there.
@@ -145,6 +147,11 @@ impl PaneRequest {
     /// Returns the rows it can fill, title included.
     fn most(&self) -> u16 {
         self.content.saturating_add(1).saturating_add(self.grown)
+    }
+
+    /// Returns the rows it can fill, title included, of those that nobody wants.
+    fn at_most(&self) -> u16 {
+        self.most().max(self.spare.saturating_add(1))
     }
 
     fn wanted(&self) -> PaneSize {
@@ -244,14 +251,14 @@ fn make_room(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused
     }
 }
 
-/// Gives what is left to the open panes, row by row to the smallest that can fill another; what then still is left, to
-/// the one that is looked at.
+/// Gives what is left to the open panes, row by row to the smallest that can fill another, first to those that want it;
+/// what then still is left, to the one that is looked at.
 fn fill(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused: Option<AgentId>) {
     let used: u16 = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
     for _ in 0..height.saturating_sub(used) {
         let open = shares.iter_mut().zip(wishes).filter(|(share, _)| share.size >= PaneSize::Pane);
-        let hungry = open.filter(|(share, wish)| share.rows < wish.most());
-        if let Some((share, _)) = hungry.min_by_key(|(share, _)| share.rows) {
+        let hungry = open.filter(|(share, wish)| share.rows < wish.at_most());
+        if let Some((share, _)) = hungry.min_by_key(|(share, wish)| (share.rows >= wish.most(), share.rows)) {
             share.rows += 1;
             continue;
         }

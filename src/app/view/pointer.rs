@@ -24,7 +24,11 @@ pub(in crate::app) enum Dragging {
     Nothing,
     Border,
     /// The end of a selection in this agent's transcript.
-    Text(AgentId),
+    Text {
+        agent: AgentId,
+        /// Whether a click there, without a drag, opens what it is on.
+        opens: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use ratatui::layout::Position;
 use super::View;
 use super::scroll::{Anchor, Motion};
 use crate::app::outbox::Outbox;
-use crate::app::{Agents, Effect};
+use crate::app::{Agents, CellId, Effect};
 use crate::message::AgentId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,18 @@ pub struct Point {
     pub at: Anchor,
     /// The column within it, from 0.
     pub column: u16,
+}
+
+impl Point {
+    /// Returns the place below the last line.
+    #[must_use]
+    pub fn below(at: Anchor) -> Self {
+        Self { at, column: u16::MAX }
+    }
+
+    fn is_below(self) -> bool {
+        self.column == u16::MAX
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +59,8 @@ pub struct Selection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionStage {
     Growing,
+    /// It was a mere click; the next frame finds what stands there.
+    Clicked,
     /// The next frame hands over its text.
     Wanted,
     /// It was copied, and is shown until the next click.
@@ -93,13 +107,25 @@ impl View {
         }
     }
 
-    /// Ends the selection: it is copied, or, after a mere click, forgotten.
-    pub(in crate::app) fn end_selection(&mut self, agent: AgentId) {
+    /// Ends the selection: it is copied. A mere click opens what it is on, where `opens` says so, and else is forgotten.
+    pub(in crate::app) fn end_selection(&mut self, agent: AgentId, opens: bool) {
         let state = self.pane_mut(agent);
-        state.selection.take_if(|selection| selection.from == selection.to && selection.unit == Unit::Character);
+        let is_click = |selection: &Selection| selection.from == selection.to && selection.unit == Unit::Character;
+        state.selection.take_if(|selection| is_click(selection) && !opens);
         if let Some(selection) = &mut state.selection {
-            selection.stage = SelectionStage::Wanted;
+            selection.stage = if is_click(selection) { SelectionStage::Clicked } else { SelectionStage::Wanted };
         }
+    }
+
+    /// Returns the cell that was clicked on, once a frame has found it, and forgets the click.
+    pub(super) fn take_click(&mut self) -> Option<(AgentId, CellId)> {
+        self.panes.iter_mut().find_map(|(agent, state)| {
+            let click = state.selection.take_if(|selection| selection.stage == SelectionStage::Clicked)?;
+            match click.from {
+                SelectionEnd::Text(point) if !point.is_below() => Some((*agent, point.at.cell)),
+                _ => None,
+            }
+        })
     }
 
     pub(in crate::app) fn clear_selection(&mut self) {

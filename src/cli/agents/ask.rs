@@ -26,8 +26,8 @@ pub(super) fn ask(
         let mut err = io::stderr().lock();
         let _ = write!(err, "{question}{shown}: ").and_then(|()| err.flush());
         let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line).context("the terminal cannot be read")?;
-        ensure!(read > 0, "cancelled; nothing was written");
+        let read = io::stdin().lock().read_line(&mut line).context("cannot read the terminal")?;
+        ensure!(read > 0, "canceled; nothing was written");
         let answer = if line.trim().is_empty() { otherwise } else { line.trim() };
         match check(answer) {
             Ok(()) => return Ok(answer.to_owned()),

@@ -107,6 +107,9 @@ fn rival(page: &Page, listed: &Listed) -> Option<String> {
 }
 
 fn summary(checked: &Checked) -> String {
+    if checked.files == 0 {
+        return "no agent files".to_owned();
+    }
     let files = if checked.files == 1 { "1 file".to_owned() } else { format!("{} files", checked.files) };
     let mut parts = vec![format!("{} usable", checked.usable)];
     let more = [(checked.with_warnings, "with warnings"), (checked.unusable, "unusable")];

@@ -99,6 +99,6 @@ fn summary(listing: &[Listed]) -> String {
     let mut parts = vec![format!("{in_force} active")];
     let more = [(shadowed, "shadowed"), (broken, "cannot be used"), (warned, "with warnings")];
     parts.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
-    let hint = if broken + warned > 0 { "; `belvedere agents check` tells what to do" } else { "" };
+    let hint = if broken + warned > 0 { "; run `belvedere agents check` for details" } else { "" };
     format!("{} agents: {}{hint}", listing.len(), parts.join(", "))
 }

@@ -108,6 +108,6 @@ fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8,
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(status),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::BROKEN_PIPE),
-        Err(error) => Err(failed(anyhow::anyhow!("standard output cannot be written: {error}"))),
+        Err(error) => Err(failed(anyhow::anyhow!("cannot write to standard output: {error}"))),
     }
 }

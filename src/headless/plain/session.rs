@@ -269,7 +269,7 @@ impl Session {
     fn answer(&mut self, answer: Answer) {
         let Some(request) = self.renderer.open() else { return };
         if !self.asked.counts_for(&request.id) {
-            self.notice("that came before the question could be read; answer again");
+            self.notice("too quick: read it first, then answer");
             return;
         }
         if matches!(answer, Answer::Always | Answer::Project) && request.grant.is_none() {
@@ -285,7 +285,7 @@ impl Session {
         if is_yes && !self.renderer.is_told(&id) {
             let lines = self.renderer.details();
             self.write(lines);
-            self.notice("that is all of it; answer again");
+            self.notice("shown in full: answer again");
             return;
         }
         self.settle(id, answer);

@@ -4,12 +4,12 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::popup::clear;
 use super::render_context::{RenderContext, put_lines};
 use super::transcript::{Follow, Shown, Spacing, TranscriptView};
-use super::wrap::{width, wrap_line};
+use super::wrap::{width, wrap_indented, wrap_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::{CellKind, PaneState, StepView};
@@ -93,41 +93,63 @@ fn chip(agent: AgentId, news: u64, ctx: &RenderContext<'_>, row: Rect, buf: &mut
     }
 }
 
-/// Draws the name, what to do, and how to connect a model.
+/// Draws the name, what to do, and how to connect a model. Where there is little room, what can be found elsewhere gives
+/// way to that.
 fn welcome(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     let theme = ctx.theme;
     let columns = area.width.saturating_sub(2).min(76);
-    let mut lines = vec![
-        Line::styled("belvedere", theme.heading),
-        Line::styled("Talk to one agent. Watch its subagents work alongside, each in its own pane.", theme.muted),
-        Line::default(),
-    ];
     let key = |context, action| ctx.app.keymap().chord_of(context, action).unwrap_or_default();
-    let hints = [
+    let help = [
         ("Ask".to_owned(), "explain this repository, or: where is the config read?"),
-        ("@".to_owned(), "mentions a file or agent, / runs a command"),
-        (key(Context::Global, Action::Palette), "all actions"),
-        ("?".to_owned(), "all keys"),
+        ("/".to_owned(), "commands"),
+        ("@".to_owned(), "files and agents"),
+        ("?".to_owned(), "keys"),
+        (key(Context::Composer, Action::Interrupt), "interrupts, goes back"),
     ];
-    let sign = hints.iter().map(|(chord, _)| width(chord)).max().unwrap_or(0);
-    for (chord, what) in hints {
-        let pad = " ".repeat(sign - width(&chord) + 2);
-        lines.push(Line::from(vec![
-            Span::styled(chord, theme.accent),
-            Span::styled(format!("{pad}{what}"), theme.text),
-        ]));
-    }
+    let sign = help.iter().map(|(chord, _)| width(chord)).max().unwrap_or(0) + 2;
+    let indent = Line::from(" ".repeat(sign));
+    let help = help.iter().flat_map(|(chord, what)| {
+        let first = Line::styled(format!("{chord:<sign$}"), theme.accent);
+        wrap_indented(&Line::styled(*what, theme.text), columns.max(1), &first, &indent)
+    });
     let note = ctx.app.status().model.chosen().and_then(|model| model.note.clone());
     let notices = ctx.app.agents().main().cells.iter().filter_map(|(_, cell)| match &cell.kind {
         CellKind::Notice { text } => Some(text.clone()),
         _ => None,
     });
-    for text in note.into_iter().chain(notices) {
-        lines.push(Line::default());
-        lines.push(Line::styled(text, theme.warning));
+    let texts = note.into_iter().chain(notices).map(|text| Line::styled(text, theme.warning));
+    let tagline = "Talk to one agent. Watch its subagents work alongside, each in its own pane.";
+    let wrapped = |line: Line<'static>| wrap_line(&line, columns.max(1));
+    // The name and what has to be known stay longest.
+    let mut parts = [
+        vec![Line::styled("belvedere", theme.heading)],
+        wrapped(Line::styled(tagline, theme.muted)),
+        help.collect(),
+        texts.flat_map(wrapped).collect(),
+    ];
+    let rows = |parts: &[Vec<Line<'static>>]| parts.iter().map(Vec::len).sum::<usize>();
+    let height = usize::from(area.height);
+    for given_up in [1, 2] {
+        if rows(&parts) > height {
+            let surplus = rows(&parts) - height;
+            let kept = parts[given_up].len().saturating_sub(surplus);
+            // A part of a sentence says nothing; of a list, its first rows do.
+            parts[given_up].truncate(if given_up == 1 { 0 } else { kept });
+        }
     }
-    let rows: Vec<Line<'static>> = lines.iter().flat_map(|line| wrap_line(line, columns.max(1))).collect();
+    let is_loose = rows(&parts) + 2 <= height;
+    let [name, tagline, help, texts] = parts;
+    let blank = || is_loose.then(Line::default);
+    let rows: Vec<Line<'static>> = name
+        .into_iter()
+        .chain(tagline)
+        .chain(blank())
+        .chain(help)
+        .chain(blank().filter(|_| !texts.is_empty()))
+        .chain(texts)
+        .collect();
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(area.height);
-    let (x, y) = (area.x + (area.width.saturating_sub(columns)) / 2, area.y + (area.height - height) / 3);
-    put_lines(&rows, Rect { x, y, width: columns, height }, buf);
+    // Where the conversation will begin: the first message moves nothing aside.
+    let place = Rect { x: inner(area).x, y: area.y + (area.height - height) / 3, width: columns, height };
+    put_lines(&rows, place, buf);
 }

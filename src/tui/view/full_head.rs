@@ -112,7 +112,7 @@ fn silence(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String> {
     let AgentState::Stalled { silent, waits_for } = ctx.app.state_of(agent) else { return None };
     let stop = ctx.app.keymap().chord_of(Context::AgentFull, Action::Stop);
     let stop = stop.map_or_else(String::new, |chord| format!("; {} stops it", ctx.chord(&chord)));
-    Some(format!("silent for {}; waits for {}{stop}", clock(silent), waits_for.words()))
+    Some(format!("silent for {}, waiting for {}{stop}", clock(silent), waits_for.words()))
 }
 
 /// Lays facts out in so many rows; what does not fit is cut at the end.

@@ -46,6 +46,9 @@ use crate::app::layout::{LayoutForm, PaneRect, Regions};
 use crate::app::{App, CellKind, Drawn, Focus};
 use crate::message::{AgentId, Diagnostic};
 
+/// Cells above the visible ones in which the question is sought that they answer.
+const FARTHEST_QUESTION: usize = 500;
+
 /// The views with what they remember between frames.
 pub struct Screen {
     theme: Theme,
@@ -208,6 +211,15 @@ fn draw_conversation(
         _ => None,
     });
     drawn.reports.extend(ended.map(|agent| agent.id));
+    let asked = |id| match &cells.get(id)?.kind {
+        CellKind::User { text } => Some(text.as_str()),
+        _ => None,
+    };
+    let above = (cells.first()..shown.cells.0).rev().take(FARTHEST_QUESTION);
+    let question = above.into_iter().find_map(asked).filter(|_| asked(shown.cells.0).is_none());
+    if question.is_some() && !regions.conversation_head.is_empty() {
+        pane_strip::conversation_head(regions.conversation_head, question, ctx, buf);
+    }
     let moved = shown.moved;
     shown.note(AgentId::MAIN, drawn, links);
     moved

@@ -13,7 +13,7 @@ use super::pane;
 use super::popup::clear;
 use super::render_context::RenderContext;
 use super::transcript::TranscriptView;
-use super::wrap::width;
+use super::wrap::{fit, width};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::{LayoutForm, Regions};
@@ -51,7 +51,7 @@ pub(super) fn borders(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buff
     let theme = ctx.theme;
     let [.., horizontal, vertical] = ctx.glyphs.frame;
     if !regions.conversation_head.is_empty() {
-        rule(regions.conversation_head, vec![Span::raw("conversation")], Focus::Conversation, ctx, buf);
+        conversation_head(regions.conversation_head, None, ctx, buf);
     }
     if !regions.agents_head.is_empty() {
         rule(regions.agents_head, counts(regions, ctx), Focus::Agents, ctx, buf);
@@ -69,6 +69,14 @@ pub(super) fn borders(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buff
             buf.set_string(x, y, vertical, theme.border);
         }
     }
+}
+
+/// Draws the heading of the conversation: the question that what is shown answers, where it is out of sight.
+pub(super) fn conversation_head(area: Rect, question: Option<&str>, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let words = question.and_then(|text| text.lines().next()).map(|line| format!("{} {line}", ctx.glyphs.prompt));
+    let words = words.unwrap_or_else(|| "conversation".to_owned());
+    let room = usize::from(area.width).saturating_sub(4);
+    rule(area, vec![Span::raw(fit(&words, room))], Focus::Conversation, ctx, buf);
 }
 
 /// Draws a line with words in it, lit while the region it heads has the focus.

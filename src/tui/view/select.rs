@@ -30,8 +30,8 @@ impl Clip {
         let part = between(line, usize::from(from), usize::from(to));
         match self.before.replace(end_of(line)) {
             None => self.text.push_str(part.trim_end()),
-            Some(TextEnd::Hard) => {
-                self.text.push('\n');
+            Some(end @ (TextEnd::Hard | TextEnd::Parted)) => {
+                self.text.push_str(if end == TextEnd::Parted { "\n\n" } else { "\n" });
                 self.text.push_str(part.trim_end());
             }
             Some(soft) => {
@@ -90,13 +90,17 @@ fn word_at(line: &Line<'_>, column: u16) -> (u16, u16) {
     run.map_or((column, column), |(_, from, to)| (narrow(*from), narrow(to.saturating_sub(1))))
 }
 
+fn ends_line(row: &Line<'_>) -> bool {
+    matches!(end_of(row), TextEnd::Hard | TextEnd::Parted)
+}
+
 /// Returns the row and the column where the unit begins that is at a place.
 pub(super) fn beginning(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) -> (usize, u16) {
     match unit {
         Unit::Character => (row, column),
         Unit::Word => (row, word_at(&rows[row], column).0),
         Unit::Line => {
-            let before = (0..row).rev().find(|before| end_of(&rows[*before]) == TextEnd::Hard);
+            let before = (0..row).rev().find(|before| ends_line(&rows[*before]));
             (before.map_or(0, |before| before + 1), 0)
         }
     }
@@ -108,7 +112,7 @@ pub(super) fn end(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) -> (us
         Unit::Character => (row, column),
         Unit::Word => (row, word_at(&rows[row], column).1),
         Unit::Line => {
-            let last = (row..rows.len()).find(|row| end_of(&rows[*row]) == TextEnd::Hard);
+            let last = (row..rows.len()).find(|row| ends_line(&rows[*row]));
             (last.unwrap_or(rows.len().saturating_sub(1)), u16::MAX)
         }
     }

@@ -11,9 +11,9 @@ use ratatui::text::{Line, Span};
 
 use super::pane_strip::rule;
 use super::render_context::RenderContext;
-use super::wrap::{fit, fit_line, pad, width};
+use super::wrap::{fit, fit_line, width};
 use crate::agent::Status;
-use crate::app::timeline::{SpanFill, SpanKind, SpanTone, TimelineRow, TimelineWindow, TrackSeen};
+use crate::app::timeline::{SpanFill, SpanKind, SpanTone, TimelineRow, TimelineWindow, TrackSeen, row_name};
 use crate::app::{AgentState, AgentView, CellKind, Focus, ToolState};
 use crate::message::format::elapsed;
 
@@ -94,11 +94,15 @@ fn name(row: TimelineRow, y: u16, window: &TimelineWindow, ctx: &RenderContext<'
     let chosen = row.agent == window.chosen;
     let mark = if chosen { ctx.glyphs.prompt } else { " " };
     let indent = " ".repeat(2 * usize::from(row.depth));
-    let columns = usize::from(area.width).saturating_sub(3);
-    let text = pad(&format!("{indent}{}", agent.name), columns);
+    let text = row_name(agent, window.head.width);
+    let (name, about) = text.split_at(agent.name.len());
     let style = if row.agent.is_main() { ctx.theme.text } else { ctx.agent(agent) };
-    let line = Line::from(vec![Span::styled(format!("{mark} "), ctx.theme.accent), Span::styled(text, style)]);
-    buf.set_line(area.x, y, &fit_line(&line, usize::from(area.width)), area.width);
+    let line = Line::from(vec![
+        Span::styled(format!("{mark} "), ctx.theme.accent),
+        Span::styled(format!("{indent}{name}"), style),
+        Span::styled(about.to_owned(), ctx.theme.muted),
+    ]);
+    buf.set_line(area.x, y, &fit_line(&line, usize::from(area.width.saturating_sub(1))), area.width);
     if chosen {
         buf.set_style(area, ctx.theme.selected_row);
     }
@@ -240,16 +244,18 @@ fn legend(window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
         return;
     }
     let theme = ctx.theme;
-    let kinds =
-        ctx.app.span_kinds(window).into_iter().map(|kind| (kind.row().letter, looks(kind, ctx).0, kind.row().word));
+    let kinds = ctx.app.span_kinds(window).into_iter().map(|kind| {
+        let (style, fill) = looks(kind, ctx);
+        (format!("{}{fill}", kind.row().letter), style, kind.row().word)
+    });
     let ends = ENDS.into_iter().map(|(status, word)| {
         let (sign, style) = ending(status, ctx);
-        (sign, style, word)
+        (sign.to_owned(), style, word)
     });
     let mut spans = Vec::new();
     let mut room = usize::from(area.width).saturating_sub(2);
     for (sign, style, word) in kinds.chain(ends) {
-        let needed = width(sign) + width(word) + 3;
+        let needed = width(&sign) + width(word) + 3;
         if needed > room + 2 {
             break;
         }

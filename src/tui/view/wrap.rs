@@ -1,75 +1,19 @@
-//! Text into columns: widths of graphemes, word wrap, cutting and padding.
+//! Lines into columns: word wrap, cutting and padding.
 //!
-//! Owns the one notion of how wide text is. Leaves cleaning to `message::plain`, which must have run before.
+//! Owns where rows end. Leaves how wide a text is to `message::columns`, and cleaning to `message::sanitize`, which must
+//! have run before.
 //! Invariants: no returned line is wider than asked for, unless one grapheme alone is; no text is lost by wrapping;
 //! the work is linear.
 
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthChar as _;
 
-/// Columns between tab stops.
-const TAB: usize = 4;
-
-/// Returns the columns that a text takes; a tab counts as if it stood at a tab stop.
-pub fn width(text: &str) -> usize {
-    if text.is_ascii() && !text.contains('\t') {
-        return text.len();
-    }
-    text.graphemes(true).map(grapheme_width).sum()
-}
+pub use crate::message::columns::{expand_tabs, fit, grapheme_width, head, tail, width};
 
 pub fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
-}
-
-pub fn grapheme_width(grapheme: &str) -> usize {
-    match grapheme {
-        "\t" => TAB,
-        "\n" | "\r\n" => 0,
-        _ => grapheme.width(),
-    }
-}
-
-/// Returns the text cut to `columns`, with `…` at the end if anything was cut. Tabs become spaces.
-pub fn fit(text: &str, columns: usize) -> String {
-    let text = &expand_tabs(text, 0);
-    if width(text) <= columns {
-        return text.clone();
-    }
-    if columns == 0 {
-        return String::new();
-    }
-    let mut out = head(text, columns - 1).to_owned();
-    out.push('…');
-    out
-}
-
-/// Returns the longest beginning of a text that takes no more than `columns`.
-pub fn head(text: &str, columns: usize) -> &str {
-    let mut used = 0;
-    for (at, grapheme) in text.grapheme_indices(true) {
-        used += grapheme_width(grapheme);
-        if used > columns {
-            return &text[..at];
-        }
-    }
-    text
-}
-
-/// Returns the longest end of a text that takes no more than `columns`.
-pub fn tail(text: &str, columns: usize) -> &str {
-    let mut used = 0;
-    let mut start = text.len();
-    for (at, grapheme) in text.grapheme_indices(true).rev() {
-        used += grapheme_width(grapheme);
-        if used > columns {
-            break;
-        }
-        start = at;
-    }
-    &text[start..]
 }
 
 /// Returns the text in exactly `columns`: cut with `…`, or filled up with spaces.
@@ -110,26 +54,6 @@ pub fn fit_line(line: &Line<'_>, columns: usize) -> Line<'static> {
         }
     }
     Line { spans, style: line.style, alignment: line.alignment }
-}
-
-/// Replaces tabs by the spaces up to the next tab stop, the text beginning at `column`.
-pub fn expand_tabs(text: &str, column: usize) -> String {
-    if !text.contains('\t') {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len() + TAB * 2);
-    let mut at = column;
-    for grapheme in text.graphemes(true) {
-        if grapheme == "\t" {
-            let spaces = TAB - at % TAB;
-            out.extend(std::iter::repeat_n(' ', spaces));
-            at += spaces;
-        } else {
-            out.push_str(grapheme);
-            at += grapheme_width(grapheme);
-        }
-    }
-    out
 }
 
 /// Returns the line in rows of at most `columns`, broken between words where possible.
@@ -223,6 +147,8 @@ fn is_ideographic(c: char) -> bool {
 pub enum TextEnd {
     /// Its line ends here.
     Hard,
+    /// Its line ends here, and the empty line behind it is not drawn.
+    Parted,
     /// The line goes on in the next row, behind a space that is left out.
     Spaced,
     /// The line goes on in the next row.
@@ -232,14 +158,22 @@ pub enum TextEnd {
 /// The style of the empty spans that say how a row ends. Other spans may be empty too: a part that had nothing to say.
 const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
 
-/// Returns how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
-/// [`TextEnd::Joined`], two for [`TextEnd::Spaced`].
+/// Marks a row as one behind which an empty line is left out.
+pub fn mark_parted(row: &mut Line<'static>) {
+    if end_of(row) != TextEnd::Parted {
+        row.spans.extend(std::iter::repeat_n(Span::styled("", END_MARK), 3));
+    }
+}
+
+/// Returns how a row ends. One whose line does not end with it as drawn ends with empty spans, which draw nothing: one
+/// for [`TextEnd::Joined`], two for [`TextEnd::Spaced`], three for [`TextEnd::Parted`].
 pub fn end_of(row: &Line<'_>) -> TextEnd {
     let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
     match row.spans.iter().rev().take_while(is_mark).count() {
         0 => TextEnd::Hard,
         1 => TextEnd::Joined,
-        _ => TextEnd::Spaced,
+        2 => TextEnd::Spaced,
+        _ => TextEnd::Parted,
     }
 }
 

@@ -29,7 +29,8 @@ fn a_theme_is_seen_while_it_is_chosen_and_kept_once_it_is() {
     let mut stage = scenes::ended(120, 40);
     let before = stage.draw().0;
     stage.keys("/theme<enter>");
-    assert!(stage.text().contains("high-contrast"), "{}", stage.text());
+    let text = stage.text();
+    assert!(text.contains("high-contrast") && text.contains("light             for light terminals"), "{text}");
     assert_eq!(stage.keys("<down>"), [set("light")]);
     assert_ne!(stage.draw().0[(1, 0)].style(), before[(1, 0)].style(), "it is drawn at once");
     assert_eq!(stage.keys("<down>"), [set("high-contrast")]);
@@ -60,7 +61,7 @@ fn a_theme_that_was_only_tried_goes_however_the_list_is_left() {
 #[test]
 fn a_layout_is_handed_on_when_it_is_chosen_and_a_border_when_it_is_let_go() {
     let mut stage = scenes::eight_agents(140, 40);
-    assert_eq!(stage.keys("<ctrl+l>"), [placed(LayoutMode::Side, None)]);
+    assert_eq!(stage.keys("<ctrl+l><ctrl+l><enter>"), [placed(LayoutMode::Side, None)]);
     let divider = stage.app.regions().divider;
     let mut mouse = |kind, column| stage.event(Event::Input(Input::Mouse(Mouse { kind, column, row: 5 })));
     assert_eq!(mouse(MouseKind::Press, divider.x), []);

@@ -39,7 +39,7 @@ fn a_wait_for_the_budget_is_a_state_of_its_own() {
     let mut stage = three(120);
     stage.agent(1, held(Hold::Budget, None, 0));
     stage.agent(2, held(Hold::Budget, None, 2));
-    assert!(title(&mut stage, "1").contains("⚠ waits for budget"), "{}", stage.text());
+    assert!(title(&mut stage, "1").contains("⚠ waiting for budget"), "{}", stage.text());
     assert!(title(&mut stage, "2").contains("⚠ budget, 2 ahead"), "{}", stage.text());
     let state = stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap());
     assert_eq!(state, AgentState::AwaitsBudget { ahead: 2 });
@@ -47,7 +47,7 @@ fn a_wait_for_the_budget_is_a_state_of_its_own() {
     assert!(!stage.text().contains("rate limit"), "it is no rate limit");
     let mut wide = three(160);
     wide.agent(1, held(Hold::Budget, None, 0));
-    assert!(title(&mut wide, "1").contains("⚠ waits for budget"), "{}", wide.text());
+    assert!(title(&mut wide, "1").contains("⚠ waiting for budget"), "{}", wide.text());
     stage.keys("<alt+2><alt+2>");
     let whole = "waiting for running requests to show what is left of the budget: 2 requests ahead";
     assert!(stage.text().contains(whole), "{}", stage.text());
@@ -80,7 +80,7 @@ fn the_timeline_counts_it_apart() {
         stage.app.track(AgentId(1)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
     assert!(letters.ends_with("BW"), "{letters}");
     stage.keys("/timeline<enter>");
-    assert!(stage.text().contains("B waits for budget"), "{}", stage.text());
+    assert!(stage.text().contains("B~ waiting for budget"), "{}", stage.text());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use belvedere::app::layout::{Descent, LayoutForm, LayoutMode, LayoutState, Regions, layout};
-use belvedere::app::panes::{Live, MOST_CONTENT, PaneRequest, PaneSize};
+use belvedere::app::panes::{Live, MOST_CONTENT, PaneRequest, PaneSize, share};
 use belvedere::message::AgentId;
 use proptest::prelude::*;
 use ratatui::layout::Rect;
@@ -230,4 +230,14 @@ fn rows_go_to_who_can_fill_them() {
     let rows: Vec<u16> = regions.panes.iter().map(|pane| pane.area.height).collect();
     assert_eq!((rows[0], rows[2]), (2, 5), "none is blank");
     assert!(rows[1] > 20, "{rows:?}");
+}
+
+#[test]
+fn rows_that_nobody_wants_go_to_who_waits_for_the_user() {
+    let wish = |agent, live, content, spare| PaneRequest { content, spare, ..PaneRequest::new(AgentId(agent), live) };
+    let wishes = [wish(1, Live::NeedsYou, 1, 5), wish(2, Live::Yes, 4, 4)];
+    let rows = |height| share(height, &wishes, None).iter().map(|share| share.rows).collect::<Vec<_>>();
+    assert_eq!(rows(7), [2, 5], "what is asked stands in the question");
+    assert_eq!(rows(9), [4, 5]);
+    assert_eq!(rows(20), [6, 5], "no more than it can fill");
 }

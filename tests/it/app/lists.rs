@@ -87,7 +87,7 @@ fn completions_and_searches_stand_above_the_composer() {
     stage.keys("/l");
     let (buffer, painted) = stage.draw();
     let text = as_text(&buffer);
-    assert!(text.contains(" /layout    place the agents: auto, side"), "the names stand in one column\n{text}");
+    assert!(text.contains(" /layout    choose the layout: auto, side"), "the names stand in one column\n{text}");
     let chosen = painted.drawn.list[0].0;
     let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
     assert_eq!(Some(buffer[(chosen.x, chosen.y)].bg), theme.selected_row.bg, "the chosen row is marked");
@@ -139,7 +139,7 @@ fn the_keys_are_filtered_by_typing_and_pages_are_pages() {
     stage.keys("/wrap up");
     let text = stage.text();
     assert!(text.contains("wrap up: report now") && !text.contains("open the command palette"), "{text}");
-    assert!(text.contains("/wrapup N"), "commands are among them\n{text}");
+    assert!(text.contains("/wrapup [N]"), "commands are among them\n{text}");
     stage.keys("zzz");
     assert!(stage.text().contains("no key or command matches"), "{}", stage.text());
     stage.keys("<esc>");

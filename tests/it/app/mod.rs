@@ -8,6 +8,7 @@ mod budget;
 mod calm;
 mod choices;
 mod clocks;
+mod everyday;
 mod fuzz;
 mod held;
 mod keys;

@@ -69,7 +69,7 @@ fn a_name_that_is_not_listed_is_taken_as_typed() {
     stage.keys("<alt+p>");
     offered(&mut stage);
     stage.keys("ollama/qwen3");
-    assert!(stage.text().contains("enter takes it as typed"), "{}", stage.text());
+    assert!(stage.text().contains("enter uses the name as typed"), "{}", stage.text());
     let effects = stage.keys("<enter>");
     assert_eq!(used(&effects), [(AgentId::MAIN, "ollama/qwen3")]);
 }
@@ -96,7 +96,7 @@ fn after_a_wrong_name_at_the_start_a_model_can_be_chosen() {
     assert!(text.contains("did you mean sonnet?") && !text.contains("looking for a model"), "{text}");
     stage.keys("/model<enter>");
     offered(&mut stage);
-    assert!(stage.text().contains("No model answers."), "{}", stage.text());
+    assert!(stage.text().contains("No model connected."), "{}", stage.text());
     let effects = stage.keys("sonnet<enter>");
     assert_eq!(used(&effects), [(AgentId::MAIN, "anthropic/claude-sonnet-5-5")]);
 }
@@ -112,4 +112,23 @@ fn a_subagent_gets_another_model_for_its_next_run() {
     assert!(stage.text().contains("explore-1: haiku from its next run on"), "{}", stage.text());
     stage.keys("/model 7 haiku<enter>");
     assert!(stage.text().contains("usage: /model NAME, or /model N NAME"), "{}", stage.text());
+}
+
+#[test]
+fn the_model_of_one_agent_is_chosen_from_the_list_in_its_pane() {
+    let mut stage = Stage::new(120, 40).with_model();
+    stage.asks("look around");
+    stage.spawns(1, "explore", "Find it");
+    stage.starts(1);
+    for open in ["<alt+1><alt+p>", "<esc>/model 1<enter>", "<esc>/model explore-1<enter>"] {
+        stage.keys(open);
+        offered(&mut stage);
+        assert!(stage.text().contains("model of explore-1, from its next run on"), "{open}\n{}", stage.text());
+        let effects = stage.keys("opus<enter>");
+        assert_eq!(used(&effects), [(AgentId(1), "anthropic/claude-opus-5-5")], "{open}");
+    }
+    stage.keys("<esc><alt+p>");
+    assert!(stage.text().contains("model · now"), "in the composer it is the main agent's\n{}", stage.text());
+    let effects = stage.keys("gpt<enter>");
+    assert_eq!(used(&effects), [(AgentId::MAIN, "openai/gpt-5-mini")]);
 }

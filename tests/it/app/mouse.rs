@@ -172,7 +172,7 @@ fn a_row_with_nothing_at_its_end_does_not_run_into_the_next() {
         0,
         EventKind::Tool(ToolEvent::Progress { call_id: "t".to_owned(), tail: "first line\nlast line\n".to_owned() }),
     );
-    stage.keys("<ctrl+l><ctrl+l><ctrl+l><ctrl+l>");
+    stage.keys("/layout hidden<enter>");
     for text in ["It is in", "first line"] {
         let at = find(&mut stage, text);
         let copied = clicks(&mut stage, 3, at).unwrap();
@@ -188,7 +188,11 @@ fn a_click_in_a_list_takes_what_is_under_it() {
     mouse(&mut stage, MouseKind::Press, at.0, at.1);
     assert_eq!(stage.app.focused_agent(), Some(AgentId(2)));
     stage.keys("<esc><ctrl+p>layout");
-    let at = find(&mut stage, "switch to the next layout");
+    let at = find(&mut stage, "choose the layout (");
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    let at = find(&mut stage, "side ");
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    stage.draw();
     mouse(&mut stage, MouseKind::Press, at.0, at.1);
     assert!(stage.app.popup().is_none() && stage.text().contains("layout: side"), "{}", stage.text());
 
@@ -244,7 +248,7 @@ fn a_new_agent_takes_clicks() {
         assert_eq!(stage.app.popup(), Some(&Popup::Wizard));
         stage.keys("<down>");
         click(&mut stage, "/home/ada/.claude/agents");
-        stage.keys("tester<enter>Tests.<enter>");
+        stage.keys("tester<enter>Tests.<enter>You test.<enter>6");
         assert_eq!(step(&stage), WizardStep::Tools);
         click(&mut stage, "custom");
         click(&mut stage, "☑ Read");
@@ -252,15 +256,15 @@ fn a_new_agent_takes_clicks() {
         turn(&mut stage, MouseKind::WheelDown);
         click(&mut stage, "☑ Agent");
         assert!(!stage.app.wizard().has_tool("Agent"), "the wheel shows the last one");
-        stage.keys("<enter>");
+        stage.keys("<enter>7");
         turn(&mut stage, MouseKind::WheelDown);
         click(&mut stage, "another:");
         assert_eq!(step(&stage), WizardStep::Model, "its name is typed");
         turn(&mut stage, MouseKind::WheelUp);
         click(&mut stage, "inherit");
-        assert_eq!(step(&stage), WizardStep::Color);
+        assert_eq!(step(&stage), WizardStep::Summary);
+        stage.keys("8");
         click(&mut stage, "orange");
-        stage.keys("You test.<enter>");
         assert_eq!(step(&stage), WizardStep::Summary);
         let draft = stage.app.wizard().draft();
         assert_eq!((draft.color.as_deref(), draft.model), (Some("orange"), None));

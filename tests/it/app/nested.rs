@@ -142,7 +142,7 @@ fn the_most_urgent_state_below_stands_in_the_title() {
     stage.agent(5, limited);
     assert!(word(&stage).starts_with("limited"));
     stage.wants_to_run(8, "b8", "make");
-    assert_eq!(word(&stage), "for you");
+    assert_eq!(word(&stage), "Bash?");
     for agent in [8, 7, 6, 5, 4] {
         stage.ends(agent, Status::Completed, "<summary>done</summary>", None);
     }

@@ -199,7 +199,7 @@ fn a_log_that_was_cut_is_said() {
     let half = fs::read(&log).unwrap();
     fs::write(&log, &half[..half.len() / 4]).unwrap();
     let text = long.keys("<alt+1><alt+1>");
-    assert!(text.contains("earlier steps cannot be read back: the session log does not hold"), "{text}");
+    assert!(text.contains("earlier steps cannot be read back: the session log is incomplete"), "{text}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_output_of_a_call_is_read_whole_from_the_log() {
     long.keys("<esc>");
     fs::remove_file(long.log()).unwrap();
     let text = long.keys("vsrc/8.rs<enter>");
-    assert!(text.contains("The session log does not hold this output."), "{text}");
+    assert!(text.contains("This output is not in the session log."), "{text}");
 }
 
 #[test]

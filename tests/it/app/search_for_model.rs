@@ -18,5 +18,5 @@ fn the_status_line_says_where_a_model_is_looked_for_and_that_there_is_none() {
     assert!(text.contains("no model") && !text.contains("looking for a model"), "{text}");
     stage.keys("<ctrl+u>/model<enter>");
     let text = stage.text();
-    assert!(text.contains("No model answers.") && !text.contains("Still looking"), "{text}");
+    assert!(text.contains("No model connected.") && !text.contains("Still looking"), "{text}");
 }

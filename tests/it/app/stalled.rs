@@ -62,12 +62,15 @@ fn who_has_the_whole_screen_says_it_whole() {
     assert!(!stage.text().contains("silent for"));
     stage.wait(72_000);
     let text = stage.text();
-    assert!(text.contains("silent for 1m1") && text.contains("s; waits for the model's answer; x stops it"), "{text}");
+    assert!(
+        text.contains("silent for 1m1") && text.contains("s, waiting for the model's answer; x stops it"),
+        "{text}"
+    );
     runs(&mut stage, 1, "Bash");
     assert!(!stage.text().contains("silent for"));
     stage.wait(72_000);
     let text = stage.text();
-    assert!(text.contains("silent for 1m1") && text.contains("s; waits for Bash; x stops it"), "{text}");
+    assert!(text.contains("silent for 1m1") && text.contains("s, waiting for Bash; x stops it"), "{text}");
 }
 
 #[test]

@@ -196,6 +196,8 @@ fn a_click_takes_the_keyboard_from_no_message() {
         assert_eq!((stage.app.focus(), stage.app.composer().text().as_str()), (Focus::Composer, text.as_str()));
     }
     stage.keys("<ctrl+u>");
+    stage.draw();
+    let pane = stage.app.regions().pane(AgentId(2)).unwrap().area;
     click(&mut stage, pane.x + 10, pane.y + 1);
     assert_eq!(stage.app.marked_agent(), Some(AgentId(2)));
     assert_eq!(commands(&stage.keys("<down>x")), [Command::Stop { agent: AgentId(2) }], "it is where `down` leads");
@@ -237,7 +239,7 @@ fn shift_tab_never_leads_to_a_mode_without_questions() {
     assert!(!modes(&mut stage).contains(&PermissionMode::BypassPermissions));
     stage.keys("/mode bypassPermissions<enter>");
     assert_eq!(stage.app.status().mode, PermissionMode::BypassPermissions);
-    assert!(stage.text().contains("open questions still wait for you"), "{}", stage.text());
+    assert!(stage.text().contains("questions are still waiting for you"), "{}", stage.text());
     assert!(!modes(&mut stage).contains(&PermissionMode::BypassPermissions), "it is left and does not come back");
 }
 

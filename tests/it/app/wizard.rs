@@ -52,7 +52,7 @@ pub(super) fn open(width: u16, height: u16) -> Stage {
 
 /// Fills in every step up to the summary.
 const BY_HAND: &str = "<enter><enter>test-runner<enter>Use it when tests fail.<alt+enter>Or pass.<enter>\
-                       <down><enter><enter><down><down><enter>You run tests.<alt+enter>Report.<enter>";
+                       You run tests.<alt+enter>Report.<enter>6<down><enter>8<down><down><enter>";
 
 fn created(effects: &[Effect]) -> Option<(Tier, AgentDraft)> {
     effects.iter().find_map(|effect| match effect {
@@ -156,10 +156,10 @@ fn steps_go_back_and_keep_their_answers() {
     let mut stage = open(80, 24);
     stage.keys(BY_HAND);
     for back in [
-        WizardStep::Prompt,
         WizardStep::Color,
         WizardStep::Model,
         WizardStep::Tools,
+        WizardStep::Prompt,
         WizardStep::Description,
         WizardStep::Name,
         WizardStep::Where,
@@ -175,6 +175,15 @@ fn steps_go_back_and_keep_their_answers() {
     let draft = stage.app.wizard().draft();
     assert_eq!(draft.description, "Use it when tests fail.\nOr pass. And more.");
     assert_eq!((draft.name.as_str(), draft.color.as_deref()), ("test-runner", Some(COLORS[1])));
+}
+
+#[test]
+fn what_has_no_other_answer_is_asked_and_nothing_else() {
+    let mut stage = open(80, 24);
+    stage.keys("<enter><enter>test-runner<enter>Use it when tests fail.<enter>You run tests.<enter>");
+    assert_eq!(step(&stage), WizardStep::Summary);
+    let (_, draft) = created(&stage.keys("<enter>")).expect("six times enter for three answers");
+    assert_eq!((draft.tools, draft.model, draft.color), (ToolsField::All, None, None));
 }
 
 #[test]
@@ -203,7 +212,7 @@ fn starting_anew_throws_away_what_was_filled_in() {
 #[test]
 fn tools_are_ticked_one_by_one() {
     let mut stage = open(80, 24);
-    stage.keys("<enter><enter>a<enter>b<enter>");
+    stage.keys("<enter><enter>a<enter>b<enter>c<enter>6");
     stage.keys("<down><down><enter>");
     assert!(stage.text().contains("Check tools with space"));
     stage.keys(" <down><down> ");
@@ -211,7 +220,7 @@ fn tools_are_ticked_one_by_one() {
     assert!(!names.contains(&"Read".to_owned()) && !names.contains(&"Glob".to_owned()), "{names:?}");
     assert!(names.contains(&"Grep".to_owned()) && names.contains(&"Agent".to_owned()), "{names:?}");
     let mut none = open(80, 24);
-    none.keys("<enter><enter>a<enter>b<enter><down> <down><down> <down> <down> <down> <down> <enter>");
+    none.keys("<enter><enter>a<enter>b<enter>c<enter>6<down> <down><down> <down> <down> <down> <down> <enter>");
     assert_eq!(step(&none), WizardStep::Tools);
     assert!(none.text().contains("Check at least one tool"));
 }
@@ -219,20 +228,20 @@ fn tools_are_ticked_one_by_one() {
 #[test]
 fn a_model_is_chosen_or_typed() {
     let mut stage = open(80, 24);
-    stage.keys("<enter><enter>a<enter>b<enter><enter>");
+    stage.keys("<enter><enter>a<enter>b<enter>c<enter>7");
     stage.keys("my model<enter>");
     assert!(stage.text().contains("is not a model name"));
     stage.keys("<ctrl+u>openrouter/some-1.5<enter>");
-    assert_eq!(step(&stage), WizardStep::Color);
+    assert_eq!(step(&stage), WizardStep::Summary);
     assert_eq!(stage.app.wizard().draft().model.as_deref(), Some("openrouter/some-1.5"));
-    stage.keys("<shift+tab>");
+    stage.keys("7");
     assert!(stage.text().contains("openrouter/some-1.5"));
 }
 
 #[test]
 fn a_prompt_is_written_in_the_editor_and_comes_back_to_the_wizard() {
     let mut stage = open(80, 24);
-    stage.keys("<enter><enter>a<enter>b<enter><enter><enter><enter>First");
+    stage.keys("<enter><enter>a<enter>b<enter>First");
     let effects = stage.keys("<ctrl+g>");
     assert!(effects.contains(&Effect::EditText("First".to_owned())));
     let long = "a line of the prompt\n".repeat(60);
@@ -283,7 +292,7 @@ fn a_drafted_model_and_colour_survive_a_look_at_their_steps() {
     draft_begins(&mut stage, 1);
     let answer = ANSWER.replace("tools:", "model: some/model-1\ncolor: \"#ff8800\"\ntools:");
     stage.ends(1, Status::Completed, &answer, None);
-    stage.keys("<enter>5<enter>6<enter>7<enter>");
+    stage.keys("<enter>6<enter>7<enter>8<enter>");
     assert_eq!(step(&stage), WizardStep::Summary);
     let draft = stage.app.wizard().draft();
     assert_eq!((draft.model.as_deref(), draft.color.as_deref()), (Some("some/model-1"), Some("#ff8800")));
@@ -367,14 +376,14 @@ fn each_step_at_each_small_size() {
         shot(&mut stage, "3-name");
         stage.keys("r<enter>Use it to find a way when nobody knows the way, and when somebody does but is away.");
         shot(&mut stage, "4-description");
-        stage.keys("<enter><down><down><down> ");
-        shot(&mut stage, "5-tools");
-        stage.keys("<enter>");
-        shot(&mut stage, "6-model");
-        stage.keys("<down><enter><down><down>");
-        shot(&mut stage, "7-colour");
         stage.keys("<enter>You find ways.<alt+enter>You tell them.");
-        shot(&mut stage, "8-prompt");
+        shot(&mut stage, "5-prompt");
+        stage.keys("<enter>6<down><down><down> ");
+        shot(&mut stage, "6-tools");
+        stage.keys("<enter>7");
+        shot(&mut stage, "7-model");
+        stage.keys("<down><enter>8<down><down>");
+        shot(&mut stage, "8-colour");
         stage.keys("<enter>");
         shot(&mut stage, "9-summary");
     }

@@ -108,6 +108,16 @@ fn a_worktree_outlives_its_agent_on_the_screen() {
 }
 
 #[test]
+fn the_mark_of_a_worktree_goes_from_every_row_with_it() {
+    let mut stage = stage();
+    let marks = |stage: &mut Stage| stage.text().matches("⎇ Rewrite the check").count();
+    let before = marks(&mut stage);
+    let news = WorktreeNews::Merged { branch: ONE.to_owned(), files: kept(1, "rewriter-1").files, leftover: None };
+    stage.agent(1, EventKind::Worktree { news });
+    assert_eq!((before, marks(&mut stage)), (3, 1), "{}", stage.text());
+}
+
+#[test]
 fn a_merge_is_told_also_of_an_agent_of_a_cleared_conversation() {
     let mut stage = stage();
     stage.session(SessionEvent::Cleared);

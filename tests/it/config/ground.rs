@@ -72,7 +72,7 @@ fn a_git_of_someone_else_does_not_count() {
     let ground = world.seen_by("shared/mine", world.user() + 1);
     assert_eq!((ground.root.as_path(), ground.is_project), (world.top.join("shared/mine").as_path(), true));
     let [notice] = ground.notices().try_into().unwrap();
-    assert!(notice.contains("/shared holds a .git of another user, which does not count"), "{notice}");
+    assert!(notice.contains("/shared has a .git owned by another user; it is ignored"), "{notice}");
     assert_eq!(world.root("shared/mine"), ("shared".into(), true));
 }
 

@@ -299,7 +299,7 @@ fn a_malformed_file_is_left_out_as_a_whole() {
     assert!(loaded.config.ui.ascii, "the other file still counts");
     let [error] = loaded.diagnostics.as_slice() else { panic!("{:#?}", loaded.diagnostics) };
     assert_eq!((error.line, error.column), (Some(2), Some(8)));
-    assert!(error.message.ends_with("The file is left out."), "{error}");
+    assert!(error.message.ends_with("The file is skipped."), "{error}");
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
         let [error] = errors.as_slice() else { panic!("{keys}: {errors:?}") };
         let begin = format!(".config/belvedere/config.toml:{line}:{column}: `providers.mine`: ");
         assert!(error.starts_with(&begin) && error.contains(words) && !error.contains("hush"), "{keys}: {error}");
-        assert!(error.ends_with("The provider is left out."), "{error}");
+        assert!(error.ends_with("The provider is skipped."), "{error}");
     }
     let reserved = Place::new().user(&mine.replace("mine]", "offline]")).errors();
     assert!(reserved[0].contains("`providers.offline`: this name has another meaning"), "{reserved:?}");

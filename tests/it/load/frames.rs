@@ -96,9 +96,7 @@ fn an_unchanged_frame_writes_nothing() {
 fn text_of_folded_agents_asks_for_no_frame_and_changes_no_cell() {
     for count in [8, 100] {
         let mut show = Show::with_children(count);
-        while show.stage.app.layout_mode().name() != "rail" {
-            show.stage.keys("<ctrl+l>");
-        }
+        show.stage.keys("/layout rail<enter>");
         show.stage.wait(60_000);
         show.settle();
         for child in 1..=count {
@@ -117,9 +115,7 @@ fn text_of_folded_agents_asks_for_no_frame_and_changes_no_cell() {
 #[test]
 fn an_agent_that_is_one_line_changes_that_line_only() {
     let mut show = Show::with_children(100);
-    while show.stage.app.layout_mode().name() != "rail" {
-        show.stage.keys("<ctrl+l>");
-    }
+    show.stage.keys("/layout rail<enter>");
     show.stage.wait(60_000);
     show.settle();
     let before = as_text(&show.stage.draw().0);
@@ -177,9 +173,7 @@ fn what_was_scrolled_past_is_forgotten() {
 fn a_hidden_agent_is_not_laid_out() {
     let mut show = Show::with_children(100);
     let beside = show.stage.laid_out();
-    while show.stage.app.layout_mode().name() != "hidden" {
-        show.stage.keys("<ctrl+l>");
-    }
+    show.stage.keys("/layout hidden<enter>");
     show.settle();
     let hidden = show.stage.laid_out();
     assert!(hidden < beside, "{hidden} and {beside}");

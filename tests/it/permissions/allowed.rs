@@ -134,7 +134,7 @@ fn it_is_said_why_something_is_asked() {
     assert_eq!(why(write("/etc/passwd")), "mode ask: outside the project");
     assert_eq!(why(write("/work/shop/.git/config")), "mode ask: other programs run or obey these settings");
     assert_eq!(why(execute("make")), "mode ask: it may modify files");
-    assert_eq!(why(execute("git push; make")), "mode ask: your permission covers single plain commands only");
+    assert_eq!(why(execute("git push; make")), "mode ask: your permission covers only single plain commands");
     permissions.set_mode(PermissionMode::AcceptEdits);
     let child = permissions.clone().at_most(PermissionMode::Default);
     assert_eq!(child.reason(&execute("make")), "mode ask (this agent's own): it may modify files");

@@ -72,5 +72,7 @@ fn a_theme_and_a_layout_are_found_again_by_the_next_start() {
     // An escape right before a letter would be another key.
     terminal.wait("the list gone", |screen| !screen.contains("terminal-16"));
     terminal.send("/layout\r");
+    terminal.shows("one row for each agent");
+    terminal.send("\x1b[B\r");
     terminal.shows("layout: hidden");
 }

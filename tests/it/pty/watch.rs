@@ -45,6 +45,9 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
     let home = Home::new();
     let project = home.path().join("project");
     fs::create_dir_all(project.join(".git")).unwrap();
+    fs::create_dir_all(project.join(".claude/agents")).unwrap();
+    let there = "---\nname: keeper\ndescription: was there before\n---\nYou keep.";
+    fs::write(project.join(".claude/agents/keeper.md"), there).unwrap();
     let environment = [
         ("HOME", home.path().to_str().unwrap()),
         ("OPENAI_BASE_URL", &base),
@@ -61,7 +64,10 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
         offers.lock().unwrap().last().unwrap().clone()
     };
     let (tools, said) = offered("first");
-    assert!(!tools.to_string().contains("scout") && !said.contains("scout"));
+    let first = format!("{tools} {said}");
+    assert!(first.contains("was there before") && !first.contains("scout"), "{first}");
+    let screen = terminal.shows("answer-1");
+    assert!(!screen.contains("agents: +"), "what the start found is no change:\n{screen}");
     let folders = [home.path(), &project].map(|root| [".claude", ".kode"].map(|name| root.join(name).join("agents")));
     let write = |folder: &Path, name: &str, words: &str| {
         fs::create_dir_all(folder).unwrap();

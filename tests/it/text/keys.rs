@@ -77,11 +77,11 @@ fn the_keys_of_the_screen_mean_what_they_should() {
 fn a_users_file_rebinds_and_is_told_what_is_wrong() {
     let mut keymap = Keymap::builtin();
     let file =
-        "[agents]\nstop = \"d\"\nfold = [\"x\", \"ctrl+t x\"]\nfly = [\"f\"]\nfull = 3\n[moon]\n[global]\nhelp = []\n";
+        "[agents]\nstop = \"d\"\nfold = [\"x\", \"ctrl+s x\"]\nfly = [\"f\"]\nfull = 3\n[moon]\n[global]\nhelp = []\n";
     let problems = keymap.apply(file).unwrap();
     assert_eq!(keymap.lookup(Context::Agents, &keys("d")), Lookup::Action(Action::Stop));
     assert_eq!(keymap.lookup(Context::Agents, &keys("x")), Lookup::Action(Action::Fold));
-    assert_eq!(keymap.lookup(Context::Agents, &keys("<ctrl+t>")), Lookup::Pending(Action::Fold));
+    assert_eq!(keymap.lookup(Context::Agents, &keys("<ctrl+s>")), Lookup::Pending(Action::Fold));
     assert_eq!(keymap.lookup(Context::Composer, &keys("<f1>")), Lookup::None);
     assert_eq!(problems.len(), 3, "{problems:?}");
     let clash = keymap.apply("[agents]\ngrow = [\"d\"]\n").unwrap();

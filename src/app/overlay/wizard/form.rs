@@ -301,6 +301,8 @@ impl Wizard {
         }
         let next = match self.way {
             Way::ToSummary => self.first_open(listing),
+            // What comes after it has an answer that mostly is the right one.
+            Way::Forward if self.step() == WizardStep::Prompt => self.first_open(listing),
             Way::Forward => self.step().next(),
         };
         if next == WizardStep::Summary {

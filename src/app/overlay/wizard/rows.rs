@@ -30,16 +30,16 @@ pub enum WizardStep {
 }
 
 impl WizardStep {
-    /// The steps that are counted, in order.
+    /// The steps that are counted: first those that need an answer, then those that have one unless it is changed.
     pub const COUNTED: [Self; 9] = [
         Self::How,
         Self::Where,
         Self::Name,
         Self::Description,
+        Self::Prompt,
         Self::Tools,
         Self::Model,
         Self::Color,
-        Self::Prompt,
         Self::Summary,
     ];
 

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::links::{says, target_of};
 use super::super::theme::Theme;
-use super::super::wrap::{indents, width, wrap_indented};
+use super::super::wrap::{indents, mark_parted, width, wrap_indented};
 use super::code::CodeBlock;
 use super::phrase::{Label, Phrase};
 use super::references::{LookedUp, name_of};
@@ -33,11 +33,11 @@ pub(super) struct BlockRows {
 pub(super) fn write_blocks<'a>(
     text: &str,
     find: impl Fn(&str) -> Option<&'a str>,
-    width: u16,
+    (width, is_tight): (u16, bool),
     theme: &Theme,
 ) -> BlockRows {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(width, theme);
+    let mut writer = Writer::new(width, is_tight, theme);
     let mut looked_up = Vec::new();
     let elsewhere = |link: BrokenLink<'_>| {
         let name = name_of(&link.reference);
@@ -73,6 +73,8 @@ struct OpenLink {
 struct Writer<'a> {
     theme: &'a Theme,
     width: u16,
+    /// Whether empty rows between blocks are left out.
+    is_tight: bool,
     lines: Vec<Line<'static>>,
     codes: Vec<CodeBlock>,
     labels: Vec<Label>,
@@ -91,10 +93,11 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(width: u16, theme: &'a Theme) -> Self {
+    fn new(width: u16, is_tight: bool, theme: &'a Theme) -> Self {
         Self {
             theme,
             width,
+            is_tight,
             lines: Vec::new(),
             codes: Vec::new(),
             labels: Vec::new(),
@@ -330,10 +333,12 @@ impl<'a> Writer<'a> {
         (first, self.indents.iter().map(|indent| indent.rest.clone()).collect())
     }
 
-    /// Writes the empty row that belongs before a block.
+    /// Writes the empty row that belongs before a block, or marks that it is left out.
     fn begin_block(&mut self) {
-        if let Some(depth) = self.gap.take() {
-            self.lines.push(self.indents.iter().take(depth).map(|indent| indent.rest.clone()).collect());
+        let Some(depth) = self.gap.take() else { return };
+        match self.lines.last_mut().filter(|_| self.is_tight) {
+            Some(last) => mark_parted(last),
+            None => self.lines.push(self.indents.iter().take(depth).map(|indent| indent.rest.clone()).collect()),
         }
     }
 

@@ -23,6 +23,7 @@ use self::references::References;
 use self::split::{CodeFence, MarkdownPart, first_part, with_table_rule};
 use super::highlight::Highlighter;
 use super::theme::Theme;
+use super::wrap::mark_parted;
 use crate::message::sanitize;
 
 /// What stands before code.
@@ -40,6 +41,7 @@ struct Mark {
 #[derive(Debug, Default)]
 pub struct MarkdownDoc {
     source: String,
+    is_tight: bool,
     /// Bytes of the source that are laid out for good, and the number of their lines.
     frozen: usize,
     frozen_lines: usize,
@@ -63,6 +65,12 @@ impl MarkdownDoc {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns an empty text whose blocks follow each other without an empty line, for a place where every row counts.
+    #[must_use]
+    pub fn tight() -> Self {
+        Self { is_tight: true, ..Self::default() }
     }
 
     /// Appends a piece, cut anywhere.
@@ -106,7 +114,7 @@ impl MarkdownDoc {
 
     fn forget_layout(&mut self) {
         let source = std::mem::take(&mut self.source);
-        *self = Self { source, ..Self::default() };
+        *self = Self { source, is_tight: self.is_tight, ..Self::default() };
     }
 
     fn go_back(&mut self, part: Mark) {
@@ -125,13 +133,19 @@ impl MarkdownDoc {
         if let Some((fence, code)) = &self.open {
             self.references.replace_latest(Vec::new());
             if !rest.is_empty() && !fence.may_be_closed_by(rest) {
-                let gap = if code.is_empty() { self.gap() } else { 0 };
-                self.lines.extend(std::iter::repeat_n(Line::default(), gap));
-                self.lines.extend(code.preview(&sanitize(rest), width, theme));
+                let preview = code.preview(&sanitize(rest), width, theme);
+                if code.is_empty() {
+                    leave_gap(&mut self.lines, self.in_list, self.is_tight);
+                }
+                self.lines.extend(preview);
             }
         } else {
-            let mut rows =
-                write_blocks(&with_table_rule(&sanitize(rest)), |name| self.references.fixed(name), width, theme);
+            let mut rows = write_blocks(
+                &with_table_rule(&sanitize(rest)),
+                |name| self.references.fixed(name),
+                (width, self.is_tight),
+                theme,
+            );
             self.references.replace_latest(std::mem::take(&mut rows.defined));
             self.append(rows);
         }
@@ -165,7 +179,7 @@ impl MarkdownDoc {
         let end = self.frozen + bytes;
         let part = Mark { bytes: self.frozen, lines: self.lines.len(), in_list: self.in_list };
         let text = sanitize(&self.source[self.frozen..end]);
-        let mut rows = write_blocks(&text, |name| self.references.find(name), width, theme);
+        let mut rows = write_blocks(&text, |name| self.references.find(name), (width, self.is_tight), theme);
         let (defined, looked_up) = (std::mem::take(&mut rows.defined), std::mem::take(&mut rows.looked_up));
         self.references.fix(part, defined, looked_up);
         self.append(rows);
@@ -186,7 +200,7 @@ impl MarkdownDoc {
             }
             Some((fence, mut code)) => {
                 if code.is_empty() {
-                    self.lines.extend(std::iter::repeat_n(Line::default(), self.gap()));
+                    leave_gap(&mut self.lines, self.in_list, self.is_tight);
                 }
                 code.push(&sanitize(line), width, theme, &mut self.lines);
                 self.open = Some((fence, code));
@@ -196,17 +210,12 @@ impl MarkdownDoc {
         true
     }
 
-    /// Number of empty lines before the next block.
-    fn gap(&self) -> usize {
-        usize::from(!self.lines.is_empty() && !self.in_list)
-    }
-
     /// Appends blocks, with an empty line before them where one belongs.
     fn append(&mut self, rows: BlockRows) {
         if rows.lines.is_empty() {
             return;
         }
-        self.lines.extend(std::iter::repeat_n(Line::default(), self.gap()));
+        leave_gap(&mut self.lines, self.in_list, self.is_tight);
         let start = self.lines.len();
         self.lines.extend(rows.lines);
         self.labels.extend(rows.labels.into_iter().map(|label| label.moved(start, 0)));
@@ -219,5 +228,14 @@ impl MarkdownDoc {
         if let Some((_, code)) = &mut self.open {
             code.highlight(lines, width, theme, highlighter);
         }
+    }
+}
+
+/// Leaves an empty line before the next block where one belongs, or marks that it is left out.
+fn leave_gap(lines: &mut Vec<Line<'static>>, in_list: bool, is_tight: bool) {
+    match lines.last_mut().filter(|_| !in_list) {
+        Some(last) if is_tight => mark_parted(last),
+        Some(_) => lines.push(Line::default()),
+        None => {}
     }
 }

@@ -30,8 +30,13 @@ pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>>
     let agents = ctx.app.agents();
     let theme = ctx.theme;
     let all = agents.spent();
-    let mut rows = vec![head(ctx, columns), row("all agents", &all, None, columns, theme.text)];
     let before = agents.spent_before();
+    let mut lines = budget(ctx, &all, columns);
+    if all.is_nothing() && before.is_nothing() {
+        lines.push(Line::styled("Nothing spent yet.", theme.muted));
+        return lines;
+    }
+    let mut rows = vec![head(ctx, columns), row("all agents", &all, None, columns, theme.text)];
     if !before.is_nothing() {
         rows.push(row("before /clear", &before, None, columns, theme.muted));
     }
@@ -40,7 +45,6 @@ pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>>
         let below = (below != agent.spent).then_some(below);
         rows.push(row(&name(agent, ctx), &agent.spent, below.as_ref(), columns, ctx.agent(agent)));
     }
-    let mut lines = budget(ctx, &all, columns);
     lines.extend(laid(&rows, usize::from(columns), ctx));
     let estimated = "~ marks an estimate: the service did not count the tokens of every request.";
     let unpriced = "The price of a model that is marked as unknown is not in the program's list; its tokens are counted, \
@@ -68,7 +72,7 @@ fn head(ctx: &RenderContext<'_>, columns: u16) -> Row {
         cells.splice(0..0, ["in", "out", "cached"].map(str::to_owned));
     }
     if columns >= BELOW_FROM {
-        cells.extend(["subtree".to_owned(), "cost".to_owned()]);
+        cells.extend(["subtree".to_owned(), "its cost".to_owned()]);
     }
     Row { name: String::new(), cells, style: ctx.theme.muted }
 }

@@ -10,6 +10,7 @@ use ratatui::text::Line;
 use super::super::cell;
 use super::super::markdown::{Label, Lined, MarkdownDoc};
 use super::super::render_context::RenderContext;
+use super::Spacing;
 use crate::app::{Cell, CellKind, Detail};
 
 pub(super) struct LayoutCache {
@@ -52,14 +53,20 @@ impl LayoutCache {
     }
 
     /// Brings the lines up to date with the cell.
-    pub(super) fn bring_up(&mut self, cell: &Cell, width: u16, detail: Detail, ctx: &RenderContext<'_>, frame: u64) {
+    pub(super) fn bring_up(
+        &mut self,
+        cell: &Cell,
+        (width, detail, spacing): (u16, Detail, Spacing),
+        ctx: &RenderContext<'_>,
+        frame: u64,
+    ) {
         let fresh = std::mem::replace(&mut self.used, frame) == frame;
         let same = self.epoch == cell.epoch;
         if let Some(text) = cell::markdown(&cell.kind) {
             match &mut self.body {
                 Body::Markdown(doc) if same && self.length <= text.len() => doc.push(&text[self.length..]),
                 body => {
-                    let mut doc = MarkdownDoc::new();
+                    let mut doc = if spacing == Spacing::Tight { MarkdownDoc::tight() } else { MarkdownDoc::new() };
                     doc.set(text);
                     *body = Body::Markdown(Box::new(doc));
                 }

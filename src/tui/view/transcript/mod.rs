@@ -104,8 +104,11 @@ impl TranscriptView {
         area: Rect,
         buf: &mut Buffer,
     ) -> Shown {
+        if self.spacing != spacing {
+            self.cells.clear();
+            self.spacing = spacing;
+        }
         self.prepare(area.width, state.detail, ctx);
-        self.spacing = spacing;
         let mut walk = Walk { transcript: self, cells, ctx };
         let height = usize::from(area.height);
         let tail = walk.tail(height, follow);
@@ -171,7 +174,7 @@ impl Walk<'_> {
             Spacing::Loose => cell::gap(previous(&self.cells, id), &cell.kind),
         };
         let laid = transcript.cells.entry(id).or_insert_with(|| LayoutCache::before(cell));
-        laid.bring_up(cell, width, detail, ctx, transcript.frame);
+        laid.bring_up(cell, (width, detail, transcript.spacing), ctx, transcript.frame);
         let lines = laid.lines(width, ctx);
         (if lines.is_empty() { 0 } else { gap }, lines)
     }
@@ -390,8 +393,7 @@ impl Walk<'_> {
             rows -= height;
             anchor = Anchor { cell, line: (from + height).saturating_sub(1) };
         }
-        // Below the last line.
-        Point { at: anchor, column: u16::MAX }
+        Point::below(anchor)
     }
 
     /// Moves a point to an edge of the word or the line that it is in.
