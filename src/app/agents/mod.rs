@@ -354,5 +354,5 @@ pub(in crate::app) enum Folded {
 }
 
 fn type_columns(agent: &AgentView) -> usize {
-    unicode_width::UnicodeWidthStr::width(agent.agent_type.as_str())
+    crate::message::columns::width(&agent.agent_type)
 }

@@ -5,8 +5,8 @@
 //! end.
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
 
+use crate::message::columns::grapheme_width;
 use crate::message::{FileDiff, LineKind, reveal_line};
 
 /// Returns the columns of the largest line number.
@@ -33,7 +33,7 @@ pub fn row_ends(text: &str, columns: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut used = 0;
     for (at, grapheme) in text.grapheme_indices(true) {
-        let wide = grapheme.width();
+        let wide = grapheme_width(grapheme);
         if used + wide > columns && used > 0 {
             ends.push(at);
             used = 0;

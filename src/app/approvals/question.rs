@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::app::diff_rows::{count_rows, start_of};
+use crate::message::columns::grapheme_width;
 use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Preview};
 
 /// Rows that the model's own words on a command may take.
@@ -87,7 +87,7 @@ pub fn word_row_ends(text: &str, columns: usize) -> Vec<usize> {
     // The last place behind a space in this row, and the columns from there on.
     let (mut start, mut gap, mut behind, mut used) = (0, 0, 0, 0);
     for (at, grapheme) in text.grapheme_indices(true) {
-        let wide = grapheme.width();
+        let wide = grapheme_width(grapheme);
         if used + wide > columns && used > 0 {
             let end = if gap > start { gap } else { at };
             used = if gap > start { behind } else { 0 };

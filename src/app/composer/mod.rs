@@ -21,9 +21,7 @@ mod vi;
 use crate::app::files::FileIndex;
 use crate::app::key::{Key, KeyCode, Mods};
 use crate::definition::Listed;
-use crate::message::sanitize;
-
-use unicode_width::UnicodeWidthStr;
+use crate::message::{columns, sanitize};
 
 pub use completion::{Candidate, Completion};
 pub use draft::Draft;
@@ -178,8 +176,8 @@ impl Composer {
 
     /// Returns the columns before the text at a width.
     pub fn prompt_width(&self, width: u16) -> u16 {
-        let columns = self.prompt_label.as_deref().map_or(0, |prompt_label| UnicodeWidthStr::width(prompt_label) + 1);
-        u16::try_from(columns).unwrap_or(u16::MAX).min(width / 2).max(PROMPT_WIDTH)
+        let taken = self.prompt_label.as_deref().map_or(0, |prompt_label| columns::width(prompt_label) + 1);
+        u16::try_from(taken).unwrap_or(u16::MAX).min(width / 2).max(PROMPT_WIDTH)
     }
 
     pub fn insert(&mut self, text: &str) {

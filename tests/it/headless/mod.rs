@@ -227,7 +227,7 @@ fn a_full_disk_behind_standard_output_is_a_failure_that_says_so() {
             .unwrap();
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{err}");
-        assert!(err.contains("standard output cannot be written"), "{err}");
+        assert!(err.contains("cannot write to standard output"), "{err}");
     }
 }
 

@@ -162,9 +162,9 @@ fn a_torn_last_line_costs_that_line() {
     fs::write(&path, format!("{whole}\n\n{later}\nnoise\n{whole}\n{}", &whole[..20])).unwrap();
     let found = texts(&path);
     assert_eq!((found[0].as_str(), found[3].as_str(), found.len()), ("ä", "ä", 5));
-    assert!(found[1].contains("main.jsonl:3: a newer program wrote this record (version 2"), "{}", found[1]);
+    assert!(found[1].contains("main.jsonl:3: this record was written by a newer version (2;"), "{}", found[1]);
     assert!(found[2].contains("main.jsonl:4: not a record"), "{}", found[2]);
-    assert!(found[4].contains("main.jsonl:6: the last record is torn"), "{}", found[4]);
+    assert!(found[4].contains("main.jsonl:6: the last record is incomplete"), "{}", found[4]);
     // Wherever a crash cuts a character or a record, the one before it survives.
     for cut in 0..=whole.len() {
         fs::write(&path, [whole.as_bytes(), b"\n", &whole.as_bytes()[..cut]].concat()).unwrap();
@@ -266,7 +266,7 @@ async fn a_deleted_folder_is_made_anew_and_said() {
         }
         assert!(store.dir().join("meta.json").is_file());
         if round > 1 {
-            assert!(errors.recv().await.unwrap().contains("was deleted and has been created again"));
+            assert!(errors.recv().await.unwrap().contains("was deleted; it has been recreated"));
         }
         fs::remove_dir_all(state.path().join("state")).unwrap();
     }

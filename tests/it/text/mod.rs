@@ -1,5 +1,6 @@
 //! Text on the screen: cleaning, wrapping, Markdown, code, changes, keys, and the text being written.
 
+mod columns;
 mod composer;
 mod drawing;
 mod keys;

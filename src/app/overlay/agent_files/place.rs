@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use ratatui::layout::Rect;
-use unicode_width::UnicodeWidthStr as _;
 
 use super::AgentFilesView;
 use crate::definition::{AgentDirs, Tier};
+use crate::message::columns::width;
 use crate::message::sanitize_line;
 
 /// Most rows that a fault takes from the list.
@@ -55,7 +55,7 @@ impl FilesLayout {
             height: area.height.saturating_sub(2),
         };
         let columns = usize::from(inner.width).max(1);
-        let wanted = view.error().map_or(0, |error| (error.width() + 2).div_ceil(columns));
+        let wanted = view.error().map_or(0, |error| (width(error) + 2).div_ceil(columns));
         // Words are not cut, so that a text of several rows may need one more.
         let wanted = (wanted + usize::from(wanted > 1)).min(FAULT_ROWS);
         let error = u16::try_from(wanted).unwrap_or(0).min(inner.height.saturating_sub(1));
