@@ -44,7 +44,8 @@ fn a_click_stops_an_agent_only_at_its_sign() {
             let (buffer, _) = stage.draw();
             let line = as_text(&buffer).lines().nth(usize::from(row)).unwrap_or_default().to_owned();
             let shown = line.contains("[x]");
-            for column in 0..60 {
+            // Where no sign is, few places do.
+            for column in (0..60).step_by(if shown { 1 } else { 6 }) {
                 let mut effects = Vec::new();
                 for kind in [MouseKind::Press, MouseKind::Release] {
                     effects.extend(stage.event(Event::Input(Input::Mouse(Mouse { kind, column, row }))));

@@ -21,7 +21,7 @@ fn colors(bytes: &[u8]) -> Vec<String> {
 fn without_colours_no_colour_is_written() {
     let home = Home::new();
     let path = home.path().to_str().unwrap();
-    let start = |env: &[(&str, &str)]| {
+    let start = &|env: &[(&str, &str)]| {
         let env = [env, &[("HOME", path), ("COLORTERM", "truecolor")]].concat();
         let terminal = Terminal::start(120, 40, &["demo"], home.path(), &env);
         terminal.shows("src/auth/jwt.rs");
@@ -35,10 +35,15 @@ fn without_colours_no_colour_is_written() {
         terminal.wrote_more();
         terminal.written()
     };
-    assert_eq!(colors(&start(&[("NO_COLOR", "1")])), Vec::<String>::new());
-    assert_eq!(colors(&start(&[("TERM", "dumb")])), Vec::<String>::new());
-    assert!(!colors(&start(&[])).is_empty(), "the test sees colours where there are some");
-    let sixteen = colors(&start(&[("BELVEDERE_UI_THEME", "terminal-16")]));
+    // Each waits for its demonstration most of the time.
+    let environments: [&[(&str, &str)]; 4] =
+        [&[("NO_COLOR", "1")], &[("TERM", "dumb")], &[], &[("BELVEDERE_UI_THEME", "terminal-16")]];
+    let [plain, dumb, colored, sixteen] = std::thread::scope(|scope| {
+        let started = environments.map(|env| scope.spawn(move || colors(&start(env))));
+        started.map(|one| one.join().unwrap())
+    });
+    assert_eq!((plain, dumb), (Vec::new(), Vec::new()));
+    assert!(!colored.is_empty(), "the test sees colours where there are some");
     let own = |color: &String| {
         let codes: Vec<u8> = color.split(';').map(|code| code.parse().unwrap()).collect();
         !codes.windows(2).any(|two| matches!(two, [38 | 48, 2])) && codes.windows(3).all(|at| at[1] != 5 || at[2] < 16)
