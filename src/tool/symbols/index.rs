@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::time::Duration;
 
 use ignore::WalkState;
 use ignore::overrides::Override;
@@ -37,6 +38,8 @@ const MAX_TYPE_BODY: usize = 25;
 const MAX_MEAN_LINE: usize = 300;
 const MAX_LINE: usize = 1_000;
 
+/// How often it is looked whether another reading has ended.
+const TURN: Duration = Duration::from_millis(5);
 /// Threads that look through files.
 const THREADS: usize = 4;
 /// Lines kept of all files of one look.
@@ -125,6 +128,22 @@ struct Shared {
     languages: Languages,
     files: RwLock<HashMap<PathBuf, Arc<IndexedFile>>>,
     bytes: AtomicUsize,
+    /// Held while files are read: agents that ask at the same time wait for one reading instead of doing it twice.
+    reading: Mutex<()>,
+}
+
+impl Shared {
+    /// Waits until nobody else reads. Returns nothing where the time is over first.
+    fn turn(&self, watch: &Watch) -> Option<MutexGuard<'_, ()>> {
+        loop {
+            match self.reading.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) if watch.is_over() => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(TURN),
+            }
+        }
+    }
 }
 
 impl SymbolIndex {
@@ -134,6 +153,7 @@ impl SymbolIndex {
 
     /// Returns what is defined in `root`, which is a file or a folder. Files that have changed are read again.
     pub(super) fn read(&self, root: &Path, ignores: &Ignores, watch: &Watch) -> IndexedFiles {
+        let reading = self.0.turn(watch);
         self.make_room(root);
         let found: Mutex<Vec<(PathBuf, Arc<IndexedFile>)>> = Mutex::default();
         let counts = Counts::default();
@@ -163,6 +183,7 @@ impl SymbolIndex {
         if !watch.is_over() {
             self.forget(root, &files);
         }
+        drop(reading);
         IndexedFiles {
             files,
             too_large: counts.too_large.into_inner(),
@@ -234,7 +255,7 @@ impl SymbolIndex {
 /// Returns a file's text, with a sign for what is no text; nothing for a file that is binary or too large.
 pub(super) fn text_of(path: &Path) -> Option<(String, Stamp)> {
     let (file, metadata) = open_regular(path, "").ok()?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_FILE)).unwrap_or(0) + 1);
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
     if bytes.len() as u64 > MAX_FILE || memchr::memchr(0, &bytes).is_some() {
         bytes.clear();

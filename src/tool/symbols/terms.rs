@@ -4,6 +4,7 @@
 //! same function, so they agree on each word; two words share a number about once in 250 million.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -31,12 +32,29 @@ const STOP: [&str; 62] = [
 /// Turns text into terms. One for each thread: it remembers the words that it has met.
 pub(super) struct TermReader {
     stemmer: Stemmer,
-    known: HashMap<Box<str>, u32>,
+    /// By the hash of the word as it is written; 0 for a stop word.
+    known: HashMap<u64, u32, BuildHasherDefault<HashedKey>>,
+}
+
+/// A hasher for keys that are hashes already.
+#[derive(Default)]
+struct HashedKey(u64);
+
+impl Hasher for HashedKey {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {}
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 impl Default for TermReader {
     fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English), known: HashMap::new() }
+        Self { stemmer: Stemmer::create(Algorithm::English), known: HashMap::default() }
     }
 }
 
@@ -55,16 +73,17 @@ impl TermReader {
         if word.len() < 2 || word.len() > MAX_WORD {
             return None;
         }
-        if let Some(known) = self.known.get(word) {
+        let key = hash(word);
+        if let Some(known) = self.known.get(&key) {
             return (*known != 0).then_some(*known);
         }
         let lower = word.to_lowercase();
         let is_number = lower.bytes().all(|byte| byte.is_ascii_digit());
-        let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { hash(&self.stemmer.stem(&lower)) };
+        let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { number(&self.stemmer.stem(&lower)) };
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
         }
-        self.known.insert(word.into(), term);
+        self.known.insert(key, term);
         (term != 0).then_some(term)
     }
 }
@@ -108,10 +127,14 @@ fn is_letter(byte: u8) -> bool {
 }
 
 /// Returns a number of 28 bits that is not 0.
-fn hash(word: &str) -> u32 {
+fn number(word: &str) -> u32 {
+    u32::try_from(hash(word) & 0x0fff_ffff).unwrap_or(1).max(1)
+}
+
+/// FNV-1a, with its upper bits mixed into the lower ones.
+fn hash(word: &str) -> u64 {
     let hash = word
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let mixed = hash ^ (hash >> 29);
-    u32::try_from(mixed & 0x0fff_ffff).unwrap_or(1).max(1)
+    hash ^ (hash >> 29)
 }

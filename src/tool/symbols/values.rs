@@ -11,6 +11,7 @@ use regex::Regex;
 
 use super::doc::bounded;
 use super::index::{IndexedFile, IndexedFiles, text_of};
+use super::language::SymbolKind;
 use super::query_words::QueryWords;
 use super::rank::is_in_tests;
 use super::standing::Standing;
@@ -27,6 +28,11 @@ const AROUND: f32 = 0.5;
 const ABOVE: f32 = 0.35;
 /// Lines above that may say what the value is for.
 const LINES_ABOVE: usize = 3;
+/// The same where the name of the value says only that it is a default or a limit, as in a table of options.
+const ABOVE_ENTRY: f32 = 0.7;
+const LINES_OF_ENTRY: usize = 8;
+/// What a name counts for that stands on the line as the query writes it.
+const VERBATIM: f32 = 3.0;
 /// Longer lines hold data.
 const MAX_LINE: usize = 240;
 
@@ -50,6 +56,8 @@ struct Candidate {
 
 /// What kind of value a query asks for.
 struct WantedValue {
+    /// Names in the query that no word of prose is, such as `escape-time`.
+    names: Vec<String>,
     /// What reads variables of the environment, where one is asked for.
     reads: Option<&'static Regex>,
     number: bool,
@@ -63,18 +71,31 @@ impl WantedValue {
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let most =
             has(&["maxim", "most", "limit", "biggest", "largest", "how many", "how long", "how deep", "how large"]);
+        let is_name = |word: &&str| {
+            let inner = word.trim_matches(|sign: char| !sign.is_alphanumeric());
+            inner.contains(['-', '_', '.']) || inner.len() > 2 && inner.chars().all(|sign| sign.is_ascii_uppercase())
+        };
+        let bare = |word: &str| word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_owned();
         Self {
+            names: query.split_whitespace().filter(is_name).map(bare).collect(),
             number: most || has(&["how ", "port", "second", "timeout", "size", "minim", "number of"]),
             reads: READS_ENVIRONMENT.as_ref().filter(|_| has(&["environment", "env var"])),
             most,
             default: has(&["default"]),
         }
     }
+
+    /// Returns `true` for a line that names what it sets only as a default or a limit.
+    fn is_entry(&self, line: &str) -> bool {
+        let Some(at) = line.find(['=', ':', '(']) else { return false };
+        let name = line[..at].to_lowercase();
+        self.default && name.contains("default") || self.most && ["max", "limit"].iter().any(|word| name.contains(word))
+    }
 }
 
 /// Modifiers, a name, perhaps a type, and a value that is a literal or a call with one.
 static STATES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r#"^(?P<left>(?:#define\s+\w+|[\w\s.$@"'&<>()\[\]*/-]{1,70}?(?::\s[\w&<>'\[\]\s*?,;]+?)?\s*(?:=>|:=|=|:)))\s*(?P<right>\(?\s*(?:-?\d|["'`]|\[|&\[|%w|(?:new )?[\w:.]+\(\s*["'\d]).*)$"#;
+    let pattern = r#"^(?:\{\s*)?(?P<left>(?:#define\s+\w+|(?:pub(?:\(\w+\))?\s+)?[\w\s.$@"'&<>\[\]*/-]{1,70}?(?::\s[\w&<>'\[\]\s*?,;]+?)?\s*(?:=>|:=|=|:)))\s*(?P<right>\(?\s*(?:-?\d|["'`]|\[|&\[|%w|(?:new )?[\w:.]+\(\s*["'\d]).*)$"#;
     Regex::new(pattern).ok()
 });
 static READS_ENVIRONMENT: LazyLock<Option<Regex>> =
@@ -90,9 +111,11 @@ const ASKING: &str = "default maximum most long many much large big deep value e
 
 /// Returns the lines that state a value for words of `query`, the best first.
 pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch: &Watch) -> Vec<StatedValue> {
-    let asking: HashSet<u32> = terms_of(ASKING).into_iter().collect();
-    let words = QueryWords::without(query, &asking);
     let wanted = WantedValue::of(query);
+    // The name of a variable may have the word, as in `SHOP_DEFAULT_OPTIONS`.
+    let asking = ASKING.split(' ').filter(|word| wanted.reads.is_none() || *word != "default");
+    let asking: HashSet<u32> = asking.flat_map(terms_of).collect();
+    let words = QueryWords::without(query, &asking);
     let standings: Vec<Standing> = indexed.standings(project);
     let found = indexed.scan(watch, |at, path, file| in_file(at, path, file, &words, &wanted));
     let found: Vec<Candidate> = found.into_iter().filter(|one| !standings[one.value.file].is_test).collect();
@@ -132,7 +155,8 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= MAX_LINE) {
         let trimmed = line.trim();
         let on_line = ids_of(trimmed);
-        if on_line.is_empty() {
+        let is_entry = wanted.is_entry(trimmed);
+        if on_line.is_empty() && !is_entry {
             continue;
         }
         let is_read = wanted.reads.is_some_and(|reads| reads.is_match(trimmed));
@@ -150,20 +174,46 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
             continue;
         }
         let in_left = ids_of(left);
-        let above = ids_of(&lines[at.saturating_sub(LINES_ABOVE)..at].join(" "));
+        let (reach, above_weight) = if is_entry { (LINES_OF_ENTRY, ABOVE_ENTRY) } else { (LINES_ABOVE, ABOVE) };
+        let above = ids_of(&lines[at.saturating_sub(reach)..at].join(" "));
         let around = symbol.map(|symbol| ids_of(&file.symbols[symbol].name)).unwrap_or_default();
-        let places: [(&[usize], f32); 5] =
-            [(&in_left, IN_LEFT), (&on_line, ON_LINE), (&in_name, IN_FILE_NAME), (&around, AROUND), (&above, ABOVE)];
+        let places: [(&[usize], f32); 5] = [
+            (&in_left, IN_LEFT),
+            (&on_line, ON_LINE),
+            (&in_name, IN_FILE_NAME),
+            (&around, AROUND),
+            (&above, above_weight),
+        ];
         let best = |id: usize| {
             places.iter().filter(|(ids, _)| ids.contains(&id)).map(|(_, weight)| *weight).fold(0.0, f32::max)
         };
         let even = vec![1.0; words.ids()];
-        let fits = words.all().iter().map(|word| word.best(&even, best)).collect();
-        let form = form(trimmed, left, right, is_read, wanted);
+        let fits: Vec<f32> = words.all().iter().map(|word| word.best(&even, best)).collect();
+        if fits.iter().all(|fit| *fit == 0.0) {
+            continue;
+        }
+        let is_inside = symbol.is_some_and(|symbol| {
+            let symbol = &file.symbols[symbol];
+            symbol.line != line_number && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
+        });
+        let mut form = form(trimmed, left, right, is_read, wanted);
+        // What is set on the way is seldom a default; what is handed on as `name: value` may be.
+        if is_inside && !is_entry && !is_read && left.ends_with('=') && !trimmed.ends_with(',') {
+            form *= 0.6;
+        }
         let value = StatedValue { file: number, line: line_number, symbol, text: bounded(line, 200), score: 0.0 };
         found.push(Candidate { value, fits, form });
     }
     found
+}
+
+/// Returns `true` if a line has a name, and not as a part of a longer one.
+fn has_name(line: &str, name: &str) -> bool {
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '-';
+    line.match_indices(name).any(|(at, _)| {
+        let after = line[at + name.len()..].chars().next();
+        !line[..at].ends_with(is_part) && !after.is_some_and(is_part)
+    })
 }
 
 /// Returns what the form of a line counts for.
@@ -175,6 +225,9 @@ fn form(line: &str, left: &str, right: &str, reads_environment: bool, wanted: &W
         form *= if is_number { 1.5 } else { 0.6 };
     }
     // What something begins with is seldom what it is by default.
+    if value.starts_with("0x") {
+        form *= 0.3;
+    }
     if matches!(value, "0" | "1" | "-1" | "\"\"" | "''" | "[]" | "{}") {
         form *= 0.6;
     }
@@ -186,6 +239,9 @@ fn form(line: &str, left: &str, right: &str, reads_environment: bool, wanted: &W
     }
     if wanted.reads.is_some() {
         form *= if reads_environment { 2.0 } else { 0.5 };
+    }
+    if wanted.names.iter().any(|name| has_name(line, name)) {
+        form *= VERBATIM;
     }
     if line.starts_with(['*', '#', '/', '-']) && !line.starts_with("#define") {
         form *= 0.5;

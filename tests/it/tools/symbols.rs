@@ -104,6 +104,16 @@ async fn stated_values_are_found_by_what_they_are_for() {
     let text = values("which environment variable names the editor").await;
     assert!(text.lines().nth(1).unwrap().starts_with("src/net.rs:12  value in open: let editor"), "{text}");
     assert_eq!(values("zebra").await, "No line states a value for this.");
+    // A table of options: the default stands some lines below the name.
+    bench.put(
+        "src/options.c",
+        "#define ESCAPE 0x1 /* time */\n\nconst struct option options[] = {\n    { .name = \"escape-time\",\n      \
+         .minimum = 0,\n      .default_num = 500,\n    },\n    { .name = \"history-limit\",\n      .default_num = 2000,\n    },\n};\n",
+    );
+    let text = values("what is the default of escape-time?").await;
+    assert!(text.lines().nth(1).unwrap().starts_with("src/options.c:4  value"), "{text}");
+    assert!(text.lines().nth(2).unwrap().starts_with("src/options.c:6  value: .default_num = 500"), "{text}");
+    assert!(text.lines().last().unwrap().contains("#define"), "a flag is no setting: {text}");
 }
 
 #[tokio::test]
