@@ -283,7 +283,7 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
     match answer {
         Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
-        Waited::Refused(reason) => Err(ToolOutput::error(reason)),
+        Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => Err(ToolOutput::error(reason)),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
     }
 }

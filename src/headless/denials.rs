@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::agent::{AgentEvent, EventKind, ToolEvent};
 use crate::message::{AgentId, sanitize_line, shell_word};
-use crate::permission::{Answer, ApprovalId, ApprovalRequest};
+use crate::permission::{ApprovalId, ApprovalRequest};
 
 /// Longest title in a line, in characters.
 const TITLE_CHARS: usize = 200;
@@ -41,7 +41,7 @@ impl Denials {
             }
             EventKind::Tool(ToolEvent::ApprovalResolved { id, answer, .. }) => {
                 let request = self.open.remove(id)?;
-                if let Some(Answer::No { .. }) = answer {
+                if answer.as_ref().is_some_and(|answer| !answer.is_yes()) {
                     let rule = request.grant.as_ref().map(ToString::to_string);
                     let reason = "nobody to ask".to_owned();
                     return Some(self.add(event.agent, &request.access.tool, &request.act(), rule, reason));

@@ -85,6 +85,17 @@ pub enum Answer {
     No {
         comment: Option<String>,
     },
+    /// No, for nobody is there to answer; the advice is for the model.
+    Nobody {
+        advice: String,
+    },
+}
+
+impl Answer {
+    #[must_use]
+    pub fn is_yes(&self) -> bool {
+        matches!(self, Self::Once | Self::Always | Self::Project)
+    }
 }
 
 /// Puts questions to the user. There is one for a whole tree of agents.

@@ -70,7 +70,7 @@ impl Approvals {
             Action::DenyWithComment => return Some(id),
             _ => Answer::No { comment: None },
         };
-        let is_yes = !matches!(answer, Answer::No { .. });
+        let is_yes = answer.is_yes();
         if is_yes && !is_whole {
             out.warn("part of this cannot be shown: you can only deny it");
             return None;

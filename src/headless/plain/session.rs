@@ -276,7 +276,7 @@ impl Session {
             self.notice("this can only be allowed once");
             return;
         }
-        let is_yes = !matches!(answer, Answer::No { .. });
+        let is_yes = answer.is_yes();
         if is_yes && !request.is_shown_whole() {
             self.notice("part of this cannot be shown: you can only deny it");
             return;
@@ -301,9 +301,9 @@ impl Session {
     pub(super) fn refuse_all(&mut self) {
         while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
-            let comment = unattended_refusal(request.grant.as_ref());
+            let advice = unattended_refusal(request.grant.as_ref());
             self.notice("denied: the input has ended");
-            self.settle(id, Answer::No { comment: Some(comment) });
+            self.settle(id, Answer::Nobody { advice });
         }
     }
 }

@@ -23,6 +23,9 @@ pub(crate) fn text(direct: &Direct, evidence: &Evidence) -> String {
         let why = output.split_once(": ").map(|(_, why)| format!(" {why}")).unwrap_or_default();
         return format!("{} was not run: the user said no.{why}", direct.title);
     }
+    if exchange.is_error && output.starts_with("Nobody is there to ask") {
+        return format!("{} was not run. {}", direct.title, output.trim_end_matches(" Go on without it."));
+    }
     // The sentence above the output says how the command ended.
     let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("[exit ")).collect();
     let code = exit_code(output);

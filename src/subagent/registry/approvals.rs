@@ -57,8 +57,8 @@ pub struct Unattended;
 
 impl Approver for Unattended {
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
-        let comment = unattended_refusal(request.grant.as_ref());
-        async move { Answer::No { comment: Some(comment) } }.boxed()
+        let advice = unattended_refusal(request.grant.as_ref());
+        async move { Answer::Nobody { advice } }.boxed()
     }
 }
 

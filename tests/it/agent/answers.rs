@@ -8,7 +8,7 @@ use belvedere::permission::{
 use belvedere::subagent::{Command, unattended_refusal};
 use serde_json::json;
 
-use super::{reply, script};
+use super::{reply, results, script};
 use crate::support::{Parts, Session};
 
 fn question(event: &belvedere::agent::AgentEvent) -> Option<ApprovalRequest> {
@@ -106,4 +106,17 @@ async fn nobody_is_told_to_allow_more_than_was_asked() {
             None => assert!(!words.contains("'Bash"), "{words}"),
         }
     }
+}
+
+#[tokio::test]
+async fn what_nobody_could_answer_is_not_said_to_be_the_users_no() {
+    let provider = script(&[
+        reply(json!({"turn": 0}), vec![json!({"call": "Bash", "input": {"command": "touch made.txt"}})]),
+        reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
+    ]);
+    let mut session = Session::start(Parts { unattended: true, ..Parts::new(provider.clone()) });
+    session.ask("go").await;
+    let told = results(&provider.requests()[1])[0].joined_text();
+    assert!(told.starts_with("Nobody is there to ask. It would need --allowedTools 'Bash(touch made.txt)'"), "{told}");
+    session.quit().await;
 }
