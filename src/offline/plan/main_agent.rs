@@ -9,15 +9,11 @@ use std::fmt::Write as _;
 use super::AnswerPlan;
 use super::answer::{self, answer, decline, help, own_words, sections, unclear};
 use super::direct;
-use super::subagent::{ALL_FILES, DEFINITIONS, HISTORY, Inquiry, PLACE_HISTORY, TESTS};
+use super::subagent::{ALL_FILES, Inquiry};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Received};
 use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
-use crate::offline::search::enumeration::Enumeration;
-use crate::offline::search::history::{GitHistory, PlaceHistory};
-use crate::offline::search::tests::Tests;
-use crate::offline::search::uses::Uses;
-use crate::offline::search::window;
+use crate::offline::search::{Search, window};
 use crate::offline::text::terms::Terms;
 
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
@@ -66,32 +62,14 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan>
         return Box::new(FixedAnswer(unclear()));
     }
     let intent = Intent::Question(question.to_owned());
-    if let Some(Uses { name, .. }) = Uses::wanted(question) {
-        let task = Task::new(
-            "search-specialist",
-            "Search for uses",
-            &format!("Find where `{name}` is used"),
-            "each use as path:line with the function around it, code before tests.",
-        );
-        return Delegation::boxed(vec![task], Form::Sections, intent, text);
+    let search = Search::best(question);
+    if !search.is_for_one_place() {
+        return Delegation::boxed(vec![Task::search(&search, question)], Form::Sections, intent, text);
     }
-    if PlaceHistory::wanted(question) {
-        let task = Task::new(
-            "explore",
-            "Search the history",
-            &format!("{PLACE_HISTORY} “{}”", quoted(question)),
-            "the file or folder that is meant, and the latest commits that touched it.",
-        );
-        return Delegation::boxed(vec![task], Form::Sections, intent, text);
-    }
-    if Enumeration::wanted(question).is_some() {
-        let to_return = "what holds them all, or each of them, as path:line.";
-        let task = Task::new("search-specialist", "Search for the list", quoted(question).as_str(), to_return);
-        return Delegation::boxed(vec![task], Form::Sections, intent, text);
-    }
-    let mut tasks = searches(question);
-    if GitHistory::wanted(question) {
-        return Delegation::boxed(tasks.split_off(2), Form::Sections, intent, text);
+    let tests = Search::of_tests(question);
+    let mut tasks = vec![Task::search(&search, question)];
+    if search.title != tests.title {
+        tasks.push(Task::search(&tests, question));
     }
     tasks.truncate(most.max(1));
     Delegation::boxed(tasks, Form::Question { terms }, intent, text)
@@ -131,6 +109,10 @@ impl Task {
         let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
         let returns = "what was found, each finding with its path:line, and one sentence that answers.";
         Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
+    }
+
+    fn search(search: &Search, question: &str) -> Self {
+        Self::new("search-specialist", search.title, &search.task(question), search.to_return)
     }
 
     fn call(&self) -> PlannedCall {
@@ -212,35 +194,6 @@ fn topic_task(topic: Topic, text: &str) -> Task {
 
 fn topics() -> Vec<Task> {
     [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].map(|topic| topic_task(topic, "")).into()
-}
-
-/// Puts a question where the quotes around it stay the outermost.
-fn quoted(question: &str) -> String {
-    question.replace(['“', '”'], "\"").trim().to_owned()
-}
-
-/// Returns the searches for a question; the first is the one that leads.
-fn searches(question: &str) -> Vec<Task> {
-    let quoted = quoted(question);
-    let definitions = Task::new(
-        "search-specialist",
-        "Search for definitions",
-        &format!("{DEFINITIONS} “{quoted}”"),
-        "the best places as path:line with what each is for, source before tests.",
-    );
-    let tests = Task::new(
-        "search-specialist",
-        "Search the tests",
-        &format!("{TESTS} “{quoted}”"),
-        "the tests as path:line, those in files named after it first.",
-    );
-    let history = Task::new(
-        "explore",
-        "Search the history",
-        &format!("{HISTORY} “{quoted}”"),
-        "the commits whose messages fit; without git, what the change log says.",
-    );
-    if Tests::wanted(question) { vec![tests, definitions, history] } else { vec![definitions, tests, history] }
 }
 
 /// How the answer is put together.

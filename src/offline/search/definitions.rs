@@ -56,8 +56,7 @@ impl Definitions {
     }
 
     fn lines(&self) -> Option<PlannedCall> {
-        let pattern = self.terms.pairs_pattern().or_else(|| self.terms.any_pattern())?;
-        Some(PlannedCall::grep(&pattern, MOST_LINES))
+        Some(PlannedCall::grep(&self.terms.any_pattern()?, MOST_LINES))
     }
 
     fn entries(&self, evidence: &Evidence) -> Vec<SymbolEntry> {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::symbols;
-use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::evidence::{Evidence, Exchange, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
 use crate::offline::text::paths::{Area, area};
 use crate::offline::text::terms::Terms;
@@ -75,8 +75,11 @@ impl GitHistory {
                 lines.push(CitedPlace { path: path.clone(), line, label: "change".to_owned(), text }.bullet());
             }
         }
-        if let Some(search) = self.log_search() {
-            for hit in evidence.hits(&search).into_iter().take(4) {
+        if let (Some(search), Some(terms)) = (self.log_search(), &self.terms) {
+            let terms = telling(terms);
+            let mut hits = evidence.hits(&search);
+            hits.sort_by_key(|hit| std::cmp::Reverse(terms.told(&hit.text)));
+            for hit in hits.into_iter().take(4) {
                 let place = CitedPlace { path: hit.path, line: hit.line, label: "change".to_owned(), text: hit.text };
                 lines.push(place.bullet());
             }
@@ -85,28 +88,21 @@ impl GitHistory {
     }
 
     fn log_search(&self) -> Option<PlannedCall> {
-        let pattern = self.terms.as_ref()?.pairs_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
-        Some(PlannedCall::grep_in(&pattern, LOGS, 12))
+        let pattern = telling(self.terms.as_ref()?).any_pattern()?;
+        Some(PlannedCall::grep_in(&pattern, LOGS, 60))
     }
 
     fn without_git(&self, evidence: &Evidence) -> Report {
-        let denied = self.logs().iter().filter_map(|call| evidence.find(call)).any(|found| {
-            !found.output.contains("not a git repository") && found.is_error && !found.output.contains("ommit")
-        });
-        let asked = self.logs().iter().any(|call| evidence.find(call).is_some());
-        let searched_only = self.terms.is_some()
-            && self
-                .logs()
-                .iter()
-                .any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
-        let findings = self.changes(evidence);
-        let why = if searched_only {
-            "No commit message mentions the terms"
-        } else if denied || !asked {
-            "git could not be asked"
-        } else {
+        let asked: Vec<&Exchange<'_>> = self.logs().iter().filter_map(|call| evidence.find(call)).collect();
+        let says = |phrase: &str| asked.iter().any(|exchange| exchange.output.contains(phrase));
+        let why = if says("not a git repository") {
             "This is not a git repository"
+        } else if asked.iter().any(|exchange| !exchange.is_error) || says("does not have any commits") {
+            "No commit message mentions the terms"
+        } else {
+            "git could not be asked"
         };
+        let findings = self.changes(evidence);
         let instead = match findings.first() {
             Some(_) => "; the change log is all there is to go by",
             None => ", and no change log says more",

@@ -178,26 +178,10 @@ impl Terms {
         self
     }
 
-    /// Returns a pattern for each term, safe inside a regular expression.
-    fn patterns(&self) -> Vec<String> {
-        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
-        exact.chain(self.words.iter().map(|word| escape(&word.stem))).take(6).collect()
-    }
-
-    /// Returns an alternative of all terms, or `None` without any.
+    /// Returns an alternative of all terms, safe inside a regular expression, or `None` without any.
     pub(crate) fn any_pattern(&self) -> Option<String> {
-        Some(self.patterns().join("|")).filter(|all| !all.is_empty())
-    }
-
-    /// Returns an alternative of every two terms on one line, in both orders.
-    pub(crate) fn pairs_pattern(&self) -> Option<String> {
-        let patterns = self.patterns();
-        let mut all = Vec::new();
-        for (at, a) in patterns.iter().enumerate() {
-            for b in &patterns[at + 1..] {
-                all.push(format!("{a}.*{b}|{b}.*{a}"));
-            }
-        }
+        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
+        let all: Vec<String> = exact.chain(self.words.iter().map(|word| escape(&word.stem))).take(6).collect();
         (!all.is_empty()).then(|| all.join("|"))
     }
 }
