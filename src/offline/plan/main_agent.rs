@@ -128,68 +128,33 @@ fn item_task(item: &str) -> Task {
 }
 
 fn topic_task(topic: Topic, text: &str) -> Task {
-    match topic {
-        Topic::LayoutPart => Task::new(
-            "explore",
-            "Layout and languages",
-            "Map the layout of this project: languages, directories, main modules",
-            "what the README says the project is, files by language, what the main directories hold, with path:line.",
-        ),
-        Topic::Build => Task::new(
-            "explore",
-            "Build and entry points",
-            "Find how this project is built: build system, dependencies, entry points",
-            "the manifests with name, version and dependencies, the build command, where a run begins, with path:line.",
-        ),
-        Topic::EntryPoints => Task::new(
-            "explore",
-            "Entry points",
-            "Find the entry points: where execution begins",
-            "each entry point with its path:line, and the manifest that names it.",
-        ),
-        Topic::Tests => Task::new(
-            "explore",
-            "Tests and frameworks",
-            "Find what testing framework this project uses",
-            "the framework with the path:line that shows it, where the tests are, and the command that runs them.",
-        ),
-        Topic::TestRun => Task::new(
-            "explore",
-            "How tests are run",
-            &format!("Find how the tests of this project are run: {}", text.trim()),
-            "the command with the path:line that states it, the framework, and where the tests are.",
-        ),
-        Topic::Toolchain => Task::new(
-            "explore",
-            "Required versions",
-            "Find which version of the language this project requires, its toolchain",
-            "the version with the path:line that states it.",
-        ),
-        Topic::Dependencies => Task::new(
-            "explore",
-            "Dependencies",
-            &format!("Find the dependencies of this project: {}", text.trim()),
-            "each package with the path:line that names it.",
-        ),
-        Topic::GitHistory => Task::new(
-            "explore",
+    let (title, what) = match topic {
+        Topic::LayoutPart => {
+            ("Layout and languages", "Map the layout of this project: languages, directories, main modules")
+        }
+        Topic::Build => {
+            ("Build and entry points", "Find how this project is built: build system, dependencies, entry points")
+        }
+        Topic::EntryPoints => ("Entry points", "Find the entry points: where execution begins"),
+        Topic::Tests => ("Tests and frameworks", "Find what testing framework this project uses"),
+        Topic::TestRun => ("How tests are run", "Find how the tests of this project are run"),
+        Topic::Toolchain => {
+            ("Required versions", "Find which version of the language this project requires, its toolchain")
+        }
+        Topic::Dependencies => ("Dependencies", "Find the dependencies of this project"),
+        Topic::GitHistory => (
             "Recent history",
             "Look at the recent history of this project: latest commits, authors, files changed most often",
-            "the latest commits and what changes most; without git, what the change log says.",
         ),
-        Topic::Version => Task::new(
-            "explore",
-            "Version",
-            "Find where the version of this project is defined",
-            "the version with the path:line that states it.",
-        ),
-        Topic::License => Task::new(
-            "explore",
-            "License",
-            "Find the license of this project",
-            "the license with the path:line that states it.",
-        ),
-    }
+        Topic::Version => ("Version", "Find where the version of this project is defined"),
+        Topic::License => ("License", "Find the license of this project"),
+    };
+    // These two may be asked for something in particular.
+    let what = match topic {
+        Topic::TestRun | Topic::Dependencies => format!("{what}: {}", text.trim()),
+        _ => what.to_owned(),
+    };
+    Task { title: title.to_owned(), ..Task::item(&what) }
 }
 
 fn topics() -> Vec<Task> {
