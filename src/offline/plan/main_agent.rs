@@ -46,6 +46,12 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
             let tasks = vec![Task::item(&what)];
             Delegation::boxed(tasks, Form::Sections, Intent::Files { glob }, text)
         }
+        Intent::Partly { first, what } => {
+            Box::new(Partly { sentence: decline(what), plan: plan_for(request::read(&first), &first) })
+        }
+        Intent::Many(items) if items.len() == 1 && matches!(request::read(&items[0]), Intent::Decline { .. }) => {
+            plan_for(request::read(&items[0]), &items[0])
+        }
         Intent::Many(items) => {
             let tasks = items.iter().map(|item| item_task(item)).collect();
             Delegation::boxed(tasks, Form::Sections, Intent::Many(items), text)
@@ -275,6 +281,26 @@ impl AnswerPlan for DirectCall {
 
     fn conclude(&self, evidence: &Evidence) -> String {
         direct::text(&self.0, evidence)
+    }
+}
+
+/// What rules can do of a request, below a sentence on what they cannot.
+struct Partly {
+    sentence: String,
+    plan: Box<dyn AnswerPlan>,
+}
+
+impl AnswerPlan for Partly {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        self.plan.stage(n, evidence)
+    }
+
+    fn opening(&self, n: usize) -> String {
+        self.plan.opening(n)
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        format!("{}\n\n{}", self.sentence, self.plan.conclude(evidence))
     }
 }
 

@@ -87,13 +87,9 @@ impl Inquiry {
             Intent::Direct(direct) => Self::of(vec![Box::new(direct)]),
             Intent::Counted(_, inner) => Self::for_intent(*inner, text),
             Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
-            Intent::Decline { what } => {
-                let mut inquiry = Self::question(text);
-                inquiry.caveat = format!(
-                    "{what} needs a language model, which is not connected ({}); these places concern it.",
-                    how_to_connect()
-                );
-                inquiry
+            Intent::Decline { what } => Self { caveat: caveat(what), ..Self::question(text) },
+            Intent::Partly { first, what } => {
+                Self { caveat: caveat(what), ..Self::for_intent(request::read(&first), &first) }
             }
             Intent::Question(question) => Self::question(&question),
             Intent::Many(_) | Intent::Help => Self::question(text),
@@ -121,6 +117,10 @@ impl Inquiry {
         }
         report
     }
+}
+
+fn caveat(what: &str) -> String {
+    format!("{what} needs a language model, which is not connected ({}); these places concern it.", how_to_connect())
 }
 
 /// Sentences that begin so tell how to report, not what to look for.

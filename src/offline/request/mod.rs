@@ -10,7 +10,7 @@ mod vocabulary;
 
 use delegation::{Delegated, delegation};
 use tools::{direct, run};
-use vocabulary::{beyond, is_overview, topic};
+use vocabulary::{beyond, beyond_at_end, is_overview, topic};
 
 pub(crate) use delegation::mentions;
 pub(crate) use tools::Direct;
@@ -38,6 +38,11 @@ pub(crate) enum Intent {
     Direct(Direct),
     /// Something only a language model can do.
     Decline {
+        what: &'static str,
+    },
+    /// The end of it only a language model can do; the beginning is a request of its own.
+    Partly {
+        first: String,
         what: &'static str,
     },
     Question(String),
@@ -72,6 +77,9 @@ fn single(text: &str, lower: &str) -> Intent {
     if let Some(what) = beyond(lower) {
         return Intent::Decline { what };
     }
+    if let Some((first, what)) = beyond_at_end(text).filter(|(first, _)| !first.is_empty()) {
+        return Intent::Partly { first: first.to_owned(), what };
+    }
     if let Some(topic) = topic(lower) {
         return Intent::Topic(topic);
     }
@@ -97,7 +105,7 @@ fn is_reading(terms: &Terms) -> bool {
 
 /// Words that stand in a request for a change but name nothing to look for.
 const VAGUE: &str = " it bug bugs issue issues problem problems error typo code test tests readme doc docs documentation comment comments new better clean \
- nicer faster simpler everything something anything feature features ";
+ nicer faster simpler everything something anything feature features module script page verify ";
 
 /// Returns what a request for a change is about, where that can be searched for.
 pub(crate) fn subject(object: &str) -> Option<String> {
