@@ -16,6 +16,7 @@ pub(crate) use delegation::mentions;
 pub(crate) use tools::Direct;
 pub(crate) use vocabulary::{Topic, beside};
 
+use crate::offline::text::paths::extension_of;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, strip};
 
@@ -136,21 +137,6 @@ fn is_greeting(lower: &str) -> bool {
         || bare.starts_with("what can you")
 }
 
-const KINDS: [(&str, &str); 12] = [
-    ("python", "py"),
-    ("rust", "rs"),
-    ("javascript", "js"),
-    ("typescript", "ts"),
-    ("go", "go"),
-    ("java", "java"),
-    ("ruby", "rb"),
-    ("markdown", "md"),
-    ("shell", "sh"),
-    ("toml", "toml"),
-    ("c++", "cpp"),
-    ("php", "php"),
-];
-
 /// Reads "read all .py files and summarize what each one does".
 fn every_file(lower: &str) -> Option<String> {
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -168,8 +154,7 @@ fn every_file(lower: &str) -> Option<String> {
         (starred && !ext.is_empty() && ext.len() <= 5 && ext.chars().all(|c| c.is_ascii_alphanumeric()))
             .then(|| ext.to_owned())
     });
-    let by_name =
-        || tokens().find_map(|token| KINDS.iter().find(|(name, _)| *name == token).map(|(_, ext)| (*ext).to_owned()));
+    let by_name = || tokens().find_map(extension_of).map(str::to_owned);
     let ext = by_ext.or_else(by_name)?;
     let mut within = tokens().skip_while(|token| !["in", "under", "inside", "within"].contains(token)).skip(1);
     let dir = within.find(|token| {

@@ -10,7 +10,7 @@ use crate::offline::evidence::{Evidence, Exchange, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
 use crate::offline::text::paths::{Area, area};
 use crate::offline::text::terms::Terms;
-use crate::offline::text::{clip, contains_any, lists};
+use crate::offline::text::{clip, contains_any};
 
 const FORMAT: &str = "git log --no-color --format=%h,%ad,%an,%s --date=short";
 /// Stems of what commits do to anything.
@@ -39,8 +39,8 @@ impl GitHistory {
         };
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        let words = terms.words.iter().filter(|word| !lists(DEEDS, &word.stem)).map(|word| &word.stem);
-        let greps = terms.exact.iter().chain(words);
+        let terms = terms.clone().without(DEEDS);
+        let greps = terms.exact.iter().chain(terms.words.iter().map(|word| &word.stem));
         let mut calls: Vec<PlannedCall> = terms
             .paths
             .iter()
@@ -76,7 +76,7 @@ impl GitHistory {
             }
         }
         if let (Some(search), Some(terms)) = (self.log_search(), &self.terms) {
-            let terms = telling(terms);
+            let terms = terms.clone().without(DEEDS);
             let mut hits = evidence.hits(&search);
             hits.sort_by_key(|hit| std::cmp::Reverse(terms.told(&hit.text)));
             for hit in hits.into_iter().take(4) {
@@ -88,7 +88,7 @@ impl GitHistory {
     }
 
     fn log_search(&self) -> Option<PlannedCall> {
-        let pattern = telling(self.terms.as_ref()?).any_pattern()?;
+        let pattern = self.terms.clone()?.without(DEEDS).any_pattern()?;
         Some(PlannedCall::grep_in(&pattern, LOGS, 60))
     }
 
@@ -142,7 +142,7 @@ impl AnswerPart for GitHistory {
         let mut findings = Vec::new();
         let mut summary = match &self.terms {
             Some(terms) => {
-                let telling = telling(terms);
+                let telling = terms.clone().without(DEEDS);
                 let told = |commit: &Commit<'_>| telling.told(commit.subject);
                 // Listed newest first; the sort keeps that order among equals.
                 found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
@@ -175,12 +175,6 @@ impl AnswerPart for GitHistory {
     }
 }
 
-fn telling(terms: &Terms) -> Terms {
-    let mut terms = terms.clone();
-    terms.words.retain(|word| !lists(DEEDS, &word.stem));
-    terms
-}
-
 /// What changed in the file that a question names or means.
 #[derive(Debug)]
 pub(crate) struct PlaceHistory {
@@ -192,10 +186,8 @@ const CHANGES: &str = "changed recently|changed lately|recently changed|changed 
 
 impl PlaceHistory {
     pub(crate) fn new(question: &str) -> Self {
-        let mut terms = Terms::of(question);
-        let asking = "chang recent late last histor log commit touch updat";
-        terms.words.retain(|word| !lists(asking, &word.stem) && !lists("lately changes", &word.raw));
-        Self { terms }
+        let asking = "chang changes recent late lately last histor log commit touch updat";
+        Self { terms: Terms::of(question).without(asking) }
     }
 
     /// Returns `true` if a question asks what changed in a place that it names.

@@ -59,6 +59,13 @@ pub(crate) fn language(path: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|row| lists(row.1, &ext)).map(|row| row.0)
 }
 
+/// Returns the usual extension of files in what a text calls Python, markdown or the like.
+pub(crate) fn extension_of(kind: &str) -> Option<&'static str> {
+    const OTHER: [(&str, &str); 2] = [("Markdown", "md"), ("TOML", "toml")];
+    let row = LANGUAGES.iter().chain(&OTHER).find(|row| row.0.eq_ignore_ascii_case(kind))?;
+    row.1.split(' ').next()
+}
+
 /// Returns the tag for a code fence around lines of a file: its extension, if files of that kind hold text.
 pub(crate) fn fence(path: &str) -> String {
     let ext = extension(path);

@@ -150,14 +150,13 @@ impl Terms {
 
     /// Returns the terms without words that say how much or how, and need not stand where the rest does.
     pub(crate) fn telling(&self) -> Self {
-        let mut terms = self.clone();
-        terms.words.retain(|word| !lists(BLAND, &word.raw));
+        let terms = self.clone().without(BLAND);
         if terms.is_empty() { self.clone() } else { terms }
     }
 
-    /// Returns the terms but for some words, which `list` has with blanks between them.
+    /// Returns the terms but for some words, which `list` has as they are or as stems, with blanks between them.
     pub(crate) fn without(mut self, list: &str) -> Self {
-        self.words.retain(|word| !lists(list, &word.raw));
+        self.words.retain(|word| !lists(list, &word.raw) && !lists(list, &word.stem));
         self
     }
 
@@ -169,10 +168,10 @@ impl Terms {
     }
 }
 
-/// Returns the name behind `::` and `.`: `App::update` is defined as `update`.
+/// Returns the name behind `::`, `.` and `#`: `App::update` is defined as `update`.
 pub(crate) fn last_segment(term: &str) -> &str {
     let after = term.rsplit("::").next().unwrap_or(term);
-    after.rsplit('.').next().filter(|part| !part.is_empty()).unwrap_or(after)
+    after.rsplit(['.', '#']).next().filter(|part| !part.is_empty()).unwrap_or(after)
 }
 
 fn span(text: &str, open: char, close: char) -> Option<(usize, usize)> {
