@@ -136,6 +136,15 @@ impl Received {
     }
 }
 
+/// Cuts a list of lines, and counts what is left out.
+pub(super) fn shorten(lines: &mut Vec<String>, most: usize) {
+    if lines.len() > most {
+        let left = lines.len() - most;
+        lines.truncate(most);
+        lines.push(format!("- and {left} more"));
+    }
+}
+
 fn first_line(text: &str) -> String {
     clip(text.lines().next().unwrap_or_default().trim().trim_end_matches('.'), 160)
 }

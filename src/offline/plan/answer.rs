@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::offline::evidence::Evidence;
-use crate::offline::report::{CitedPlace, Received, Report};
+use crate::offline::report::{CitedPlace, Received, Report, shorten};
 use crate::offline::search::definitions::UNCERTAIN;
 use crate::offline::text::terms::Terms;
 use crate::provider::table::{ProviderTable, any_of};
@@ -34,15 +34,9 @@ pub(crate) fn sections(received: &[(String, Received)]) -> String {
         // Shown output stands between fences; cutting it would leave one open.
         let is_output = findings.iter().any(|line| line.starts_with("```"));
         let most = if received.len() > 1 && !is_output { SECTION } else { 80 };
-        let shown = own_words(&Report {
-            summary: summary.clone(),
-            findings: findings.iter().take(most).cloned().collect(),
-            answer: answer.clone(),
-        });
-        out.push_str(&shown);
-        if findings.len() > most {
-            let _ = write!(out, "\n- and {} more", findings.len() - most);
-        }
+        let mut shown = got.report.clone();
+        shorten(&mut shown.findings, most);
+        out.push_str(&own_words(&shown));
     }
     if !nothing.is_empty() {
         let _ = write!(out, "\n\n{}", nothing.join(" "));

@@ -46,7 +46,7 @@ pub(crate) fn text(direct: &Direct, evidence: &Evidence) -> String {
         return text;
     }
     let path = direct.call.argument("file_path");
-    let tag = if path.is_empty() { "text" } else { paths::fence(path) };
+    let tag = if path.is_empty() { "text".to_owned() } else { paths::fence(path) };
     let shown: Vec<String> = lines.iter().take(MOST_LINES).map(|line| clip(line, 240).replace("```", "'''")).collect();
     let _ = write!(text, "\n\n```{tag}\n{}\n```", shown.join("\n"));
     if lines.len() > MOST_LINES {

@@ -9,15 +9,11 @@ use std::fmt::Write as _;
 use super::AnswerPlan;
 use super::answer::{self, answer, decline, help, own_words, sections, unclear};
 use super::direct;
-use super::subagent::{ALL_FILES, DEFINITIONS, HISTORY, Inquiry, PLACE_HISTORY, TESTS};
+use super::subagent::{ALL_FILES, Inquiry};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Received};
 use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
-use crate::offline::search::enumeration::Enumeration;
-use crate::offline::search::history::{GitHistory, PlaceHistory};
-use crate::offline::search::tests::Tests;
-use crate::offline::search::uses::Uses;
-use crate::offline::search::window;
+use crate::offline::search::{Search, window};
 use crate::offline::text::terms::Terms;
 
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
@@ -50,6 +46,12 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
             let tasks = vec![Task::item(&what)];
             Delegation::boxed(tasks, Form::Sections, Intent::Files { glob }, text)
         }
+        Intent::Partly { first, what } => {
+            Box::new(Partly { sentence: decline(what), plan: plan_for(request::read(&first), &first) })
+        }
+        Intent::Many(items) if items.len() == 1 && matches!(request::read(&items[0]), Intent::Decline { .. }) => {
+            plan_for(request::read(&items[0]), &items[0])
+        }
         Intent::Many(items) => {
             let tasks = items.iter().map(|item| item_task(item)).collect();
             Delegation::boxed(tasks, Form::Sections, Intent::Many(items), text)
@@ -66,32 +68,14 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan>
         return Box::new(FixedAnswer(unclear()));
     }
     let intent = Intent::Question(question.to_owned());
-    if let Some(Uses { name, .. }) = Uses::wanted(question) {
-        let task = Task::new(
-            "search-specialist",
-            "Search for uses",
-            &format!("Find where `{name}` is used"),
-            "each use as path:line with the function around it, code before tests.",
-        );
-        return Delegation::boxed(vec![task], Form::Sections, intent, text);
+    let search = Search::best(question);
+    if !search.is_for_one_place() {
+        return Delegation::boxed(vec![Task::search(&search, question)], Form::Sections, intent, text);
     }
-    if PlaceHistory::wanted(question) {
-        let task = Task::new(
-            "explore",
-            "Search the history",
-            &format!("{PLACE_HISTORY} “{}”", quoted(question)),
-            "the file or folder that is meant, and the latest commits that touched it.",
-        );
-        return Delegation::boxed(vec![task], Form::Sections, intent, text);
-    }
-    if Enumeration::wanted(question).is_some() {
-        let to_return = "what holds them all, or each of them, as path:line.";
-        let task = Task::new("search-specialist", "Search for the list", quoted(question).as_str(), to_return);
-        return Delegation::boxed(vec![task], Form::Sections, intent, text);
-    }
-    let mut tasks = searches(question);
-    if GitHistory::wanted(question) {
-        return Delegation::boxed(tasks.split_off(2), Form::Sections, intent, text);
+    let tests = Search::of_tests(question);
+    let mut tasks = vec![Task::search(&search, question)];
+    if search.title != tests.title {
+        tasks.push(Task::search(&tests, question));
     }
     tasks.truncate(most.max(1));
     Delegation::boxed(tasks, Form::Question { terms }, intent, text)
@@ -133,6 +117,10 @@ impl Task {
         Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
     }
 
+    fn search(search: &Search, question: &str) -> Self {
+        Self::new("search-specialist", search.title, &search.task(question), search.to_return)
+    }
+
     fn call(&self) -> PlannedCall {
         PlannedCall::agent(&self.kind, &self.title, &self.prompt)
     }
@@ -146,101 +134,37 @@ fn item_task(item: &str) -> Task {
 }
 
 fn topic_task(topic: Topic, text: &str) -> Task {
-    match topic {
-        Topic::LayoutPart => Task::new(
-            "explore",
-            "Layout and languages",
-            "Map the layout of this project: languages, directories, main modules",
-            "what the README says the project is, files by language, what the main directories hold, with path:line.",
-        ),
-        Topic::Build => Task::new(
-            "explore",
-            "Build and entry points",
-            "Find how this project is built: build system, dependencies, entry points",
-            "the manifests with name, version and dependencies, the build command, where a run begins, with path:line.",
-        ),
-        Topic::EntryPoints => Task::new(
-            "explore",
-            "Entry points",
-            "Find the entry points: where execution begins",
-            "each entry point with its path:line, and the manifest that names it.",
-        ),
-        Topic::Tests => Task::new(
-            "explore",
-            "Tests and frameworks",
-            "Find what testing framework this project uses",
-            "the framework with the path:line that shows it, where the tests are, and the command that runs them.",
-        ),
-        Topic::TestRun => Task::new(
-            "explore",
-            "How tests are run",
-            &format!("Find how the tests of this project are run: {}", text.trim()),
-            "the command with the path:line that states it, the framework, and where the tests are.",
-        ),
-        Topic::Toolchain => Task::new(
-            "explore",
-            "Required versions",
-            "Find which version of the language this project requires, its toolchain",
-            "the version with the path:line that states it.",
-        ),
-        Topic::Dependencies => Task::new(
-            "explore",
-            "Dependencies",
-            &format!("Find the dependencies of this project: {}", text.trim()),
-            "each package with the path:line that names it.",
-        ),
-        Topic::GitHistory => Task::new(
-            "explore",
+    let (title, what) = match topic {
+        Topic::LayoutPart => {
+            ("Layout and languages", "Map the layout of this project: languages, directories, main modules")
+        }
+        Topic::Build => {
+            ("Build and entry points", "Find how this project is built: build system, dependencies, entry points")
+        }
+        Topic::EntryPoints => ("Entry points", "Find the entry points: where execution begins"),
+        Topic::Tests => ("Tests and frameworks", "Find what testing framework this project uses"),
+        Topic::TestRun => ("How tests are run", "Find how the tests of this project are run"),
+        Topic::Toolchain => {
+            ("Required versions", "Find which version of the language this project requires, its toolchain")
+        }
+        Topic::Dependencies => ("Dependencies", "Find the dependencies of this project"),
+        Topic::GitHistory => (
             "Recent history",
             "Look at the recent history of this project: latest commits, authors, files changed most often",
-            "the latest commits and what changes most; without git, what the change log says.",
         ),
-        Topic::Version => Task::new(
-            "explore",
-            "Version",
-            "Find where the version of this project is defined",
-            "the version with the path:line that states it.",
-        ),
-        Topic::License => Task::new(
-            "explore",
-            "License",
-            "Find the license of this project",
-            "the license with the path:line that states it.",
-        ),
-    }
+        Topic::Version => ("Version", "Find where the version of this project is defined"),
+        Topic::License => ("License", "Find the license of this project"),
+    };
+    // These two may be asked for something in particular.
+    let what = match topic {
+        Topic::TestRun | Topic::Dependencies => format!("{what}: {}", text.trim()),
+        _ => what.to_owned(),
+    };
+    Task { title: title.to_owned(), ..Task::item(&what) }
 }
 
 fn topics() -> Vec<Task> {
     [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].map(|topic| topic_task(topic, "")).into()
-}
-
-/// Puts a question where the quotes around it stay the outermost.
-fn quoted(question: &str) -> String {
-    question.replace(['“', '”'], "\"").trim().to_owned()
-}
-
-/// Returns the searches for a question; the first is the one that leads.
-fn searches(question: &str) -> Vec<Task> {
-    let quoted = quoted(question);
-    let definitions = Task::new(
-        "search-specialist",
-        "Search for definitions",
-        &format!("{DEFINITIONS} “{quoted}”"),
-        "the best places as path:line with what each is for, source before tests.",
-    );
-    let tests = Task::new(
-        "search-specialist",
-        "Search the tests",
-        &format!("{TESTS} “{quoted}”"),
-        "the tests as path:line, those in files named after it first.",
-    );
-    let history = Task::new(
-        "explore",
-        "Search the history",
-        &format!("{HISTORY} “{quoted}”"),
-        "the commits whose messages fit; without git, what the change log says.",
-    );
-    if Tests::wanted(question) { vec![tests, definitions, history] } else { vec![definitions, tests, history] }
 }
 
 /// How the answer is put together.
@@ -357,6 +281,26 @@ impl AnswerPlan for DirectCall {
 
     fn conclude(&self, evidence: &Evidence) -> String {
         direct::text(&self.0, evidence)
+    }
+}
+
+/// What rules can do of a request, below a sentence on what they cannot.
+struct Partly {
+    sentence: String,
+    plan: Box<dyn AnswerPlan>,
+}
+
+impl AnswerPlan for Partly {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        self.plan.stage(n, evidence)
+    }
+
+    fn opening(&self, n: usize) -> String {
+        self.plan.opening(n)
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        format!("{}\n\n{}", self.sentence, self.plan.conclude(evidence))
     }
 }
 

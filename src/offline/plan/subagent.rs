@@ -11,22 +11,13 @@ use crate::offline::project;
 use crate::offline::project::files::Files;
 use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::{self, Intent};
+use crate::offline::search::Search;
 use crate::offline::search::definitions::Definitions;
-use crate::offline::search::enumeration::Enumeration;
-use crate::offline::search::history::{GitHistory, PlaceHistory};
-use crate::offline::search::tests::Tests;
-use crate::offline::search::uses::Uses;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, sentence};
 
 /// How a task to read many files begins; the glob and a backquote follow.
 pub(crate) const ALL_FILES: &str = "Read all files that match `";
-
-/// How the tasks of the searches begin; the question follows in quotes.
-pub(crate) const DEFINITIONS: &str = "Search for definitions that answer";
-pub(crate) const TESTS: &str = "Search the tests for what answers";
-pub(crate) const HISTORY: &str = "Search the history for commits that concern";
-pub(crate) const PLACE_HISTORY: &str = "Search the history of the place in";
 
 struct Reporting {
     inquiry: Inquiry,
@@ -75,21 +66,15 @@ impl Inquiry {
     }
 
     fn for_task(what: &str) -> Self {
-        let inner = what.find('“').zip(what.rfind('”')).and_then(|(start, end)| what.get(start + '“'.len_utf8()..end));
         if let Some((glob, _)) = what.strip_prefix(ALL_FILES).and_then(|rest| rest.split_once('`')) {
             return Self::of(vec![Box::new(Files::new(glob))]);
         }
-        match inner {
-            Some(question) if what.starts_with(DEFINITIONS) => Self::of(vec![Box::new(Definitions::new(question))]),
-            Some(question) if what.starts_with(TESTS) => Self::of(vec![Box::new(Tests::new(question))]),
-            Some(question) if what.starts_with(PLACE_HISTORY) => Self::of(vec![Box::new(PlaceHistory::new(question))]),
-            Some(question) if what.starts_with(HISTORY) => {
-                Self::of(vec![Box::new(GitHistory { terms: Some(Terms::of(question)) })])
-            }
-            _ => match request::read(what) {
-                Intent::Question(question) => Self::question(&subject(&question)),
-                intent => Self::for_intent(intent, what),
-            },
+        if let Some(search) = Search::of_task(what) {
+            return Self::of(vec![search.part]);
+        }
+        match request::read(what) {
+            Intent::Question(question) => Self::question(&subject(&question)),
+            intent => Self::for_intent(intent, what),
         }
     }
 
@@ -102,13 +87,9 @@ impl Inquiry {
             Intent::Direct(direct) => Self::of(vec![Box::new(direct)]),
             Intent::Counted(_, inner) => Self::for_intent(*inner, text),
             Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
-            Intent::Decline { what } => {
-                let mut inquiry = Self::question(text);
-                inquiry.caveat = format!(
-                    "{what} needs a language model, which is not connected ({}); these places concern it.",
-                    how_to_connect()
-                );
-                inquiry
+            Intent::Decline { what } => Self { caveat: caveat(what), ..Self::question(text) },
+            Intent::Partly { first, what } => {
+                Self { caveat: caveat(what), ..Self::for_intent(request::read(&first), &first) }
             }
             Intent::Question(question) => Self::question(&question),
             Intent::Many(_) | Intent::Help => Self::question(text),
@@ -121,19 +102,7 @@ impl Inquiry {
     }
 
     fn question(question: &str) -> Self {
-        if let Some(uses) = Uses::wanted(question) {
-            return Self::of(vec![Box::new(uses)]);
-        }
-        if PlaceHistory::wanted(question) {
-            return Self::of(vec![Box::new(PlaceHistory::new(question))]);
-        }
-        if Tests::wanted(question) {
-            return Self::of(vec![Box::new(Tests::new(question))]);
-        }
-        if let Some(listing) = Enumeration::wanted(question) {
-            return Self::of(vec![Box::new(listing)]);
-        }
-        Self::of(vec![Box::new(Definitions::new(question))])
+        Self::of(vec![Search::best(question).part])
     }
 
     pub(crate) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
@@ -148,6 +117,10 @@ impl Inquiry {
         }
         report
     }
+}
+
+fn caveat(what: &str) -> String {
+    format!("{what} needs a language model, which is not connected ({}); these places concern it.", how_to_connect())
 }
 
 /// Sentences that begin so tell how to report, not what to look for.

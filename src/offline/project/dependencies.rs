@@ -6,7 +6,7 @@
 use super::build::{found, manifests, stated};
 use super::manifest::{Fact, Kind};
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, Report, quotable};
+use crate::offline::report::{AnswerPart, Report, quotable, shorten};
 use crate::offline::text::terms::Terms;
 
 /// A fact with the path of its manifest.
@@ -58,10 +58,8 @@ impl AnswerPart for Dependencies {
             let aside = if stated.1.kind == Kind::DevDependency { ", for development" } else { "" };
             format!("- {}{aside}", cite(stated))
         };
-        let mut findings: Vec<String> = shown.iter().take(SHOWN).map(bullet).collect();
-        if shown.len() > SHOWN {
-            findings.push(format!("- and {} more", shown.len() - SHOWN));
-        }
+        let mut findings: Vec<String> = shown.iter().map(bullet).collect();
+        shorten(&mut findings, SHOWN);
         Report { summary, findings, answer: String::new() }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, Report, safe};
+use crate::offline::report::{AnswerPart, Report, safe, shorten};
 use crate::offline::search::definitions::Definitions;
 use crate::offline::search::symbols::{self, SymbolEntry};
 use crate::offline::text::paths::{self, Area};
@@ -110,11 +110,7 @@ fn single(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> R
     let entries = symbols::entries(&symbols::outline(path), evidence);
     let defined = entries.iter().filter(|entry| !is_inner(entry));
     let mut findings: Vec<String> = defined.map(|entry| entry.place().bullet()).collect();
-    let left = findings.len().saturating_sub(LISTED);
-    findings.truncate(LISTED);
-    if left > 0 {
-        findings.push(format!("- and {left} more definitions"));
-    }
+    shorten(&mut findings, LISTED);
     Report { summary: format!("{}.", describe(path, lines, evidence)), findings, answer: String::new() }
 }
 

@@ -19,27 +19,6 @@ const READMES: &str = "{README,Readme,readme}*";
 /// Names of entry files, the ones that tell what a directory is.
 const ENTRIES: &str = "lib.rs main.rs mod.rs __init__.py index.js index.ts main.go doc.go main.py __main__.py";
 
-/// What directories of these names hold everywhere.
-const KNOWN: [(&str, &str); 17] = [
-    ("src", "source"),
-    ("lib", "source"),
-    ("crates", "workspace members"),
-    ("packages", "workspace members"),
-    ("cmd", "commands"),
-    ("bin", "programs"),
-    ("tests", "tests"),
-    ("test", "tests"),
-    ("fixtures", "test data"),
-    ("examples", "examples"),
-    ("example", "examples"),
-    ("benches", "benchmarks"),
-    ("docs", "documentation"),
-    ("doc", "documentation"),
-    ("scripts", "scripts"),
-    ("assets", "data files"),
-    (".github", "CI"),
-];
-
 fn lines_per_file() -> PlannedCall {
     PlannedCall::count("^", 5000)
 }
@@ -232,11 +211,7 @@ fn directories(files: &[(String, usize)]) -> Vec<String> {
     let shown: Vec<String> = rows
         .iter()
         .take(8)
-        .map(|(name, (count, _))| {
-            let what =
-                KNOWN.iter().find(|(known, _)| known == name).map_or(String::new(), |(_, what)| format!("{what}, "));
-            format!("`{name}/` ({what}{count} file{})", if *count == 1 { "" } else { "s" })
-        })
+        .map(|(name, (count, _))| format!("`{name}/` ({count} file{})", if *count == 1 { "" } else { "s" }))
         .collect();
     if shown.is_empty() { Vec::new() } else { vec![format!("- Directories: {}", shown.join(", "))] }
 }

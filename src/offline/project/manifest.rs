@@ -63,12 +63,11 @@ pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         "package.json" | "composer.json" => json(lines),
         "go.mod" => go(lines),
         "Makefile" => make(lines),
-        "setup.py" => setup(lines),
         "Cargo.toml" | "pyproject.toml" => toml(lines),
         "setup.cfg" => settings(lines),
         "pom.xml" => pom(lines),
         "configure.ac" | "CMakeLists.txt" | "meson.build" => called(lines),
-        "gradle.properties" => stated(lines),
+        "gradle.properties" | "setup.py" => stated(lines),
         _ if name.ends_with(".gemspec") || name.starts_with("build.gradle") => stated(lines),
         _ => Vec::new(),
     }
@@ -231,35 +230,43 @@ fn make(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     targets.collect()
 }
 
-/// Reads `[metadata]` and `[options]` of a `setup.cfg`.
+/// Reads `[metadata]` and `[options]` of a `setup.cfg`, where lists stand on indented lines.
 fn settings(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let mut found = Vec::new();
-    let (mut is_requirement, mut is_script) = (false, false);
+    let mut list = None;
     for (number, line) in lines {
         let is_indented = line.starts_with([' ', '\t']) && !line.trim().is_empty();
-        if is_script && is_indented {
-            found.push(fact(Kind::Binary, line.trim(), *number));
-            continue;
+        match list.filter(|_| is_indented) {
+            Some(Kind::Dependency) => found.push(fact(Kind::Dependency, requirement(line), *number)),
+            Some(kind) => found.push(fact(kind, line, *number)),
+            None => {
+                list = match line.split('=').next().unwrap_or_default().trim() {
+                    "console_scripts" | "gui_scripts" => Some(Kind::Binary),
+                    "install_requires" => Some(Kind::Dependency),
+                    _ => None,
+                };
+                found.extend(assigned(line, *number).filter(|fact| !fact.value.starts_with("attr:")));
+            }
         }
-        is_script = ["console_scripts", "gui_scripts"].iter().any(|key| line.trim().starts_with(key));
-        if is_requirement && is_indented {
-            found.push(fact(Kind::Dependency, requirement(line), *number));
-            continue;
-        }
-        is_requirement = line.starts_with("install_requires");
-        let Some((key, value)) = line.split_once('=') else { continue };
-        let kind = match key.trim() {
-            "name" => Kind::Name,
-            "version" if !value.contains("attr:") => Kind::Version,
-            "description" => Kind::About,
-            "license" => Kind::License,
-            "python_requires" => Kind::Toolchain,
-            _ => continue,
-        };
-        let value = if kind == Kind::Toolchain { format!("Python {}", value.trim()) } else { value.to_owned() };
-        found.push(fact(kind, &value, *number));
     }
     found
+}
+
+/// Reads `name = value`, of which the last part of the name tells.
+fn assigned(line: &str, number: usize) -> Option<Fact> {
+    let (key, value) = line.split_once('=')?;
+    let value = value.trim();
+    let kind = match key.trim().rsplit('.').next()? {
+        "name" => Kind::Name,
+        "version" | "VERSION_NAME" => Kind::Version,
+        "license" | "licenses" => Kind::License,
+        "description" | "summary" => Kind::About,
+        "python_requires" | "required_ruby_version" => Kind::Toolchain,
+        _ => return None,
+    };
+    let value = value.split(['"', '\'']).nth(1).unwrap_or(value);
+    let language = if key.trim() == "python_requires" { "Python " } else { "" };
+    Some(fact(kind, &format!("{language}{value}"), number))
 }
 
 /// Reads what a `pom.xml` says of the project itself, which is outside of its parent, plugins and dependencies.
@@ -308,19 +315,12 @@ fn stated(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
             found.push(fact(kind, name, *number));
             continue;
         }
-        let Some((key, value)) = line.split_once('=') else { continue };
-        let kind = match key.trim().rsplit('.').next().unwrap_or_default() {
-            "name" => Kind::Name,
-            "version" | "VERSION_NAME" => Kind::Version,
-            "license" | "licenses" => Kind::License,
-            "summary" => Kind::About,
-            "required_ruby_version" => Kind::Toolchain,
-            _ => continue,
+        // What is worked out is not stated.
+        let is_plain = |fact: &Fact| match fact.kind {
+            Kind::Version => fact.value.starts_with(|c: char| c.is_ascii_digit()),
+            _ => line.contains(['"', '\'']),
         };
-        let value = value.split(['"', '\'']).nth(1).unwrap_or(value);
-        if kind != Kind::Version || value.trim().starts_with(|c: char| c.is_ascii_digit()) {
-            found.push(fact(kind, value, *number));
-        }
+        found.extend(assigned(line, *number).filter(is_plain));
     }
     found
 }
@@ -386,23 +386,4 @@ fn told(call: &str, arguments: &[(String, usize)]) -> Vec<Fact> {
         _ => Vec::new(),
     };
     facts.into_iter().flatten().collect()
-}
-
-fn setup(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
-    let mut found = Vec::new();
-    for (number, raw) in lines {
-        let Some((key, value)) = raw.trim().split_once('=') else { continue };
-        let kind = match key.trim() {
-            "name" => Kind::Name,
-            "version" => Kind::Version,
-            "description" => Kind::About,
-            "license" => Kind::License,
-            "python_requires" => Kind::Toolchain,
-            _ => continue,
-        };
-        if value.trim().starts_with(['"', '\'']) {
-            found.push(fact(kind, value, *number));
-        }
-    }
-    found
 }

@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
+use regex::RegexBuilder;
+
 use super::build;
 use super::manifest::{self, Kind};
 use crate::offline::evidence::{Evidence, Hit, PlannedCall};
@@ -23,12 +25,10 @@ pub(crate) struct Testing {
 /// A framework and what gives it away.
 struct Framework {
     name: &'static str,
-    /// Extensions of the manifests and sources that count.
-    extensions: &'static str,
-    /// Word in manifests, settings and file names; empty for a framework that needs none.
-    word: &'static str,
-    /// Beginnings of words in sources.
-    sources: &'static [&'static str],
+    /// Pattern of the lines in manifests that name it; empty for a framework that needs none.
+    declared: &'static str,
+    /// Pattern of the lines in sources that use it.
+    used: &'static str,
     /// The command that runs the tests; empty where the build tool has one.
     command: &'static str,
 }
@@ -42,70 +42,58 @@ impl Framework {
     }
 }
 
-const fn row(
-    name: &'static str,
-    extensions: &'static str,
-    word: &'static str,
-    sources: &'static [&'static str],
-    command: &'static str,
-) -> Framework {
-    Framework { name, extensions, word, sources, command }
+const fn row(name: &'static str, declared: &'static str, used: &'static str, command: &'static str) -> Framework {
+    Framework { name, declared, used, command }
 }
 
+/// In a package file only a key is a dependency; a script may use any word.
 const FRAMEWORKS: [Framework; 17] = [
-    row("pytest", "py toml cfg ini txt in", "pytest", &["import pytest", "from pytest"], "python -m pytest"),
+    row("pytest", r#"(^\s*|["'\[.:])pytest\b"#, r"^\s*(import|from) pytest\b", "python -m pytest"),
     row(
         "unittest",
-        "py",
         "",
-        &["import unittest", "from unittest import TestCase", "unittest.TestCase"],
+        r"^\s*(import unittest\b|from unittest import (\w+, )*TestCase)|\bunittest\.TestCase",
         "python -m unittest",
     ),
-    row("Hypothesis", "py toml txt in", "hypothesis", &["from hypothesis", "import hypothesis"], ""),
+    row("Hypothesis", r#"(^\s*|["'\[.:])hypothesis\b"#, r"^\s*(import|from) hypothesis\b", ""),
+    row("the built-in Rust test harness (cargo test)", "", r"^\s*#\[((\w+::)*test\b|cfg\(test\))", "cargo test"),
+    row("proptest", r"^\s*(\[\S*\.)?proptest\b", r"^\s*(use proptest|proptest!)", ""),
+    row("criterion", r"^\s*(\[\S*\.)?criterion\b", r"^\s*use criterion", ""),
+    row("insta", r"^\s*(\[\S*\.)?insta\b", r"^\s*(use )?insta::", ""),
+    row("Jest", r#"^\s*"(\S+/jest|@jest/\S+|jest)":"#, r#"(from|require\() *['"]@jest|\bjest\.fn"#, "npx jest"),
+    row("Vitest", r#"^\s*"(@vitest/\S+|vitest)":"#, r#"(from|require\() *['"]vitest"#, "npx vitest run"),
+    row("Mocha", r#"^\s*"(\S+/)?mocha":"#, r#"(from|require\() *['"]mocha"#, "npx mocha"),
+    row("node:test", "", r#"(from|require\() *['"]node:test"#, "node --test"),
     row(
-        "the built-in Rust test harness (cargo test)",
-        "rs",
-        "",
-        &["#[test]", "#[cfg(test)]", "#[tokio::test"],
-        "cargo test",
+        "Playwright",
+        r#"^\s*"(@playwright/\S+|playwright)":"#,
+        r#"(from|require\() *['"]@playwright"#,
+        "npx playwright test",
     ),
-    row("proptest", "toml rs", "proptest", &["use proptest", "proptest!"], ""),
-    row("criterion", "toml rs", "criterion", &["use criterion"], ""),
-    row("insta", "toml rs", "insta", &["insta::", "use insta"], ""),
-    row("Jest", "json js ts", "jest", &["from '@jest", "jest.fn"], "npx jest"),
-    row("Vitest", "json js ts", "vitest", &["from 'vitest", "from \"vitest"], "npx vitest run"),
-    row("Mocha", "json js ts mocharc", "mocha", &["require('mocha", "from 'mocha"], "npx mocha"),
-    row(
-        "node:test",
-        "js mjs ts cjs",
-        "",
-        &["from 'node:test", "require('node:test", "from \"node:test", "require(\"node:test"],
-        "node --test",
-    ),
-    row("Playwright", "json js ts", "playwright", &["from '@playwright"], "npx playwright test"),
-    row("the standard Go testing package (go test)", "go", "", &["*testing.T", "\"testing\""], "go test ./..."),
-    row("JUnit", "xml gradle kts java kt", "junit", &["import org.junit"], ""),
-    row("RSpec", "gemfile rspec rb", "rspec", &["RSpec.describe", "require 'spec_helper"], "bundle exec rspec"),
-    row("PHPUnit", "json xml php", "phpunit", &["PHPUnit\\Framework"], "vendor/bin/phpunit"),
-    row("GoogleTest", "txt cc cpp h", "gtest", &["gtest/gtest.h"], "ctest"),
+    row("the standard Go testing package (go test)", "", r#"\*testing\.T\b|^\s*(import )?"testing""#, "go test ./..."),
+    row("JUnit", r"(>|implementation.*)[\w.-]*junit", r"^\s*import (static )?org\.junit", ""),
+    row("RSpec", r"\brspec\b", r"\bRSpec\.describe|require 'spec_helper", "bundle exec rspec"),
+    row("PHPUnit", r#"^\s*"phpunit/"#, r"\bPHPUnit\\Framework", "vendor/bin/phpunit"),
+    row("GoogleTest", r"\bgtest", r"gtest/gtest\.h", "ctest"),
 ];
 
 const MANIFESTS: &str = "**/{Cargo.toml,package.json,pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,requirements*.txt,*.in,\
     Makefile,go.mod,pom.xml,build.gradle,build.gradle.kts,Gemfile,composer.json,CMakeLists.txt}";
 const SETTINGS: &str =
     "**/{pytest.ini,conftest.py,jest.config.*,vitest.config.*,.mocharc*,playwright.config.*,phpunit.xml*,.rspec}";
-const SOURCES: &str = "#\\[((\\w+::)*test|cfg\\(test\\))|^\\s*(import|from) +(unittest|pytest|hypothesis)|\
-    (from|require\\() *['\"](@jest|vitest|mocha|node:test|@playwright)|jest\\.fn|\\*testing\\.T\\b|\
-    import (static )?org\\.junit|RSpec\\.describe|PHPUnit|gtest/gtest\\.h|\
-    use (proptest|criterion|insta)|insta::|proptest!";
+
+/// Returns an alternative of the patterns of all frameworks.
+fn any(pattern: fn(&Framework) -> &'static str) -> String {
+    let all: Vec<&str> = FRAMEWORKS.iter().map(pattern).filter(|pattern| !pattern.is_empty()).collect();
+    all.join("|")
+}
 
 fn manifest_lines() -> PlannedCall {
-    let words: Vec<&str> = FRAMEWORKS.iter().map(|row| row.word).filter(|word| !word.is_empty()).collect();
-    PlannedCall::grep_in(&format!("\\b({})", words.join("|")), MANIFESTS, 200)
+    PlannedCall::grep_in(&any(|row| row.declared), MANIFESTS, 200)
 }
 
 fn source_lines() -> PlannedCall {
-    PlannedCall::grep(SOURCES, 400)
+    PlannedCall::grep(&any(|row| row.used), 400)
 }
 
 fn case_counts() -> PlannedCall {
@@ -123,40 +111,18 @@ struct Shown {
 
 impl Testing {
     fn shown(evidence: &Evidence) -> Vec<Shown> {
-        let manifest = evidence.hits(&manifest_lines());
-        let source: Vec<Hit> = evidence.hits(&source_lines()).into_iter().filter(|hit| counts(&hit.path)).collect();
-        let settings = evidence.paths(&PlannedCall::glob(SETTINGS));
+        let mut manifest = evidence.hits(&manifest_lines());
+        manifest.retain(|hit| counts(&hit.path));
+        manifest.sort_by_key(|hit| (hit.path.matches('/').count(), hit.line));
+        let mut source = evidence.hits(&source_lines());
+        source.retain(|hit| counts(&hit.path) && paths::language(&hit.path).is_some());
+        source.sort_by_key(|hit| hit.text.contains("cfg(test)"));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
-            let speaks = |path: &str| {
-                let ext = paths::extension(path);
-                let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-                framework
-                    .extensions
-                    .split(' ')
-                    .any(|known| known == ext || name.trim_start_matches('.').starts_with(known))
-            };
-            let mut hits: Vec<Hit> = manifest
-                .iter()
-                .filter(|hit| speaks(&hit.path) && counts(&hit.path) && names(framework.word, &hit.path, &hit.text))
-                .cloned()
-                .collect();
-            hits.sort_by_key(|hit| (hit.path.matches('/').count(), Reverse(declares(&hit.text)), hit.line));
+            let mut hits = matching(framework.declared, &manifest);
             let declared = hits.len().min(2) * 4;
-            let mut used: Vec<Hit> = source
-                .iter()
-                .filter(|hit| speaks(&hit.path) && framework.sources.iter().any(|mark| shows(mark, &hit.text)))
-                .cloned()
-                .collect();
-            used.sort_by_key(|hit| hit.text.contains("cfg(test)"));
-            let by_setting = settings
-                .iter()
-                .filter(|path| {
-                    (!framework.word.is_empty() && path.contains(framework.word))
-                        || (framework.name == "pytest" && path.ends_with("conftest.py"))
-                })
-                .count();
-            let weight = declared + used.len().min(6) + by_setting * 3;
+            let used = matching(framework.used, &source);
+            let weight = declared + used.len().min(6);
             // A library beside the framework is one only if it is declared: sources speak of many things.
             let is_loose = framework.is_companion() && declared == 0;
             hits.extend(used);
@@ -181,41 +147,11 @@ fn counts(path: &str) -> bool {
     paths::area(path) != Area::Foreign && !paths::is_fixture(path)
 }
 
-/// Returns `true` if a line of source has a mark as code; an import stands at its beginning.
-fn shows(mark: &str, line: &str) -> bool {
-    let is_import = ["use ", "import ", "from unittest", "from pytest", "from hypothesis", "#["]
-        .iter()
-        .any(|start| mark.starts_with(start));
-    let bare = line.trim_start();
-    if is_import || mark.ends_with('!') {
-        return bare.starts_with(mark);
-    }
-    line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(['"', '\'']))
-}
-
-/// Returns `true` if a line declares a dependency or a section rather than mentions a word.
-fn declares(line: &str) -> bool {
-    let line = line.trim();
-    line.starts_with('[') || line.starts_with('"') || line.contains(" = ") || line.contains(">=") || line.contains("==")
-}
-
-/// Returns `true` if a line of a manifest names a framework by its word.
-fn names(word: &str, path: &str, text: &str) -> bool {
-    if word.is_empty() {
-        return false;
-    }
-    let lower = text.to_ascii_lowercase();
-    if paths::extension(path) == "json" {
-        // In a package file only a key is a dependency; a script may use any word.
-        let key = lower.trim().trim_start_matches('"').split('"').next().unwrap_or_default().to_owned();
-        return key == word || key.ends_with(&format!("/{word}")) || key.starts_with(&format!("@{word}/"));
-    }
-    let is_part = |c: char| c.is_ascii_alphanumeric();
-    lower.match_indices(word).any(|(at, _)| {
-        let before = lower[..at].chars().next_back();
-        let after = lower[at + word.len()..].chars().next();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
+/// Returns the lines that a pattern fits, none for an empty pattern.
+fn matching(pattern: &str, lines: &[Hit]) -> Vec<Hit> {
+    let Ok(pattern) = RegexBuilder::new(pattern).case_insensitive(true).build() else { return Vec::new() };
+    let fits = |hit: &&Hit| !pattern.as_str().is_empty() && pattern.is_match(&hit.text);
+    lines.iter().filter(fits).cloned().collect()
 }
 
 impl AnswerPart for Testing {

@@ -6,8 +6,7 @@
 use crate::offline::text::{lists, strip};
 
 const NUMBERS: &str = "zero one two three four five six seven eight";
-const AGENT_WORDS: &str =
-    "subagents subagent sub-agents sub-agent agents agent subtasks subtask sub-tasks sub-task tasks children workers";
+const AGENT_WORDS: &str = "subagents subagent sub-agents sub-agent agents agent subtasks subtask sub-tasks sub-task tasks task children workers";
 
 /// How a request is to be divided among subagents.
 #[derive(Debug)]

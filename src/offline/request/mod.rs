@@ -10,12 +10,13 @@ mod vocabulary;
 
 use delegation::{Delegated, delegation};
 use tools::{direct, run};
-use vocabulary::{beyond, is_overview, topic};
+use vocabulary::{beyond, beyond_at_end, is_overview, topic};
 
 pub(crate) use delegation::mentions;
 pub(crate) use tools::Direct;
 pub(crate) use vocabulary::{Topic, beside};
 
+use crate::offline::text::paths::extension_of;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, strip};
 
@@ -38,6 +39,11 @@ pub(crate) enum Intent {
     Direct(Direct),
     /// Something only a language model can do.
     Decline {
+        what: &'static str,
+    },
+    /// The end of it only a language model can do; the beginning is a request of its own.
+    Partly {
+        first: String,
         what: &'static str,
     },
     Question(String),
@@ -72,6 +78,9 @@ fn single(text: &str, lower: &str) -> Intent {
     if let Some(what) = beyond(lower) {
         return Intent::Decline { what };
     }
+    if let Some((first, what)) = beyond_at_end(text).filter(|(first, _)| !first.is_empty()) {
+        return Intent::Partly { first: first.to_owned(), what };
+    }
     if let Some(topic) = topic(lower) {
         return Intent::Topic(topic);
     }
@@ -97,7 +106,7 @@ fn is_reading(terms: &Terms) -> bool {
 
 /// Words that stand in a request for a change but name nothing to look for.
 const VAGUE: &str = " it bug bugs issue issues problem problems error typo code test tests readme doc docs documentation comment comments new better clean \
- nicer faster simpler everything something anything feature features ";
+ nicer faster simpler everything something anything feature features module script page verify ";
 
 /// Returns what a request for a change is about, where that can be searched for.
 pub(crate) fn subject(object: &str) -> Option<String> {
@@ -128,21 +137,6 @@ fn is_greeting(lower: &str) -> bool {
         || bare.starts_with("what can you")
 }
 
-const KINDS: [(&str, &str); 12] = [
-    ("python", "py"),
-    ("rust", "rs"),
-    ("javascript", "js"),
-    ("typescript", "ts"),
-    ("go", "go"),
-    ("java", "java"),
-    ("ruby", "rb"),
-    ("markdown", "md"),
-    ("shell", "sh"),
-    ("toml", "toml"),
-    ("c++", "cpp"),
-    ("php", "php"),
-];
-
 /// Reads "read all .py files and summarize what each one does".
 fn every_file(lower: &str) -> Option<String> {
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -160,8 +154,7 @@ fn every_file(lower: &str) -> Option<String> {
         (starred && !ext.is_empty() && ext.len() <= 5 && ext.chars().all(|c| c.is_ascii_alphanumeric()))
             .then(|| ext.to_owned())
     });
-    let by_name =
-        || tokens().find_map(|token| KINDS.iter().find(|(name, _)| *name == token).map(|(_, ext)| (*ext).to_owned()));
+    let by_name = || tokens().find_map(extension_of).map(str::to_owned);
     let ext = by_ext.or_else(by_name)?;
     let mut within = tokens().skip_while(|token| !["in", "under", "inside", "within"].contains(token)).skip(1);
     let dir = within.find(|token| {

@@ -57,6 +57,26 @@ pub(crate) fn beyond(lower: &str) -> Option<&'static str> {
     BEYOND.iter().find(|(_, list)| lists(list, first)).map(|(what, _)| *what)
 }
 
+/// What may stand between what rules can do and what they cannot. All but the first only before what is surely a deed.
+const JOINTS: [&str; 4] = [" then ", ". ", "; ", " and "];
+const DEEDS: &str = "refactor rewrite implement fix";
+
+/// Splits off the end of a request that only a language model can do: "explore the code, then refactor it". Returns what
+/// stands before it, and what the end asks for.
+pub(crate) fn beyond_at_end(text: &str) -> Option<(&str, &'static str)> {
+    let joint = |joint: &'static str| text.match_indices(joint).map(move |(at, _)| (at, joint));
+    let mut joints: Vec<(usize, &str)> = JOINTS.into_iter().flat_map(joint).collect();
+    joints.sort_unstable();
+    joints.into_iter().find_map(|(at, joint)| {
+        let rest = text[at + joint.len()..].to_lowercase();
+        let what = beyond(rest.trim_start())?;
+        let is_deed = rest.split_whitespace().next().is_some_and(|first| lists(DEEDS, first));
+        let head = text[..at].trim_end_matches([' ', ',']);
+        let head = head.strip_suffix(" and").unwrap_or(head).trim_end_matches(',');
+        (is_deed || joint == " then ").then_some((head, what))
+    })
+}
+
 const PROJECT_WORDS: &str = "repo repository project codebase code-base code base crate package library workspace directory folder here program application app";
 const OVERVIEW_WORDS: &str = "explain map explore describe overview summarize summarise summary understand analyze analyse analysis tour walk through introduce introduction \
     structure structured architecture architectural organized organised organization laid high-level high level big picture general whole entire main purpose about brief short quick \

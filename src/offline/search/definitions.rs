@@ -10,7 +10,7 @@ use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
-use crate::offline::text::terms::Terms;
+use crate::offline::text::terms::{Terms, last_segment};
 use crate::offline::text::{contains_any, parts};
 
 /// How the summary of a search begins that is not sure of its first place.
@@ -56,8 +56,7 @@ impl Definitions {
     }
 
     fn lines(&self) -> Option<PlannedCall> {
-        let pattern = self.terms.pairs_pattern().or_else(|| self.terms.any_pattern())?;
-        Some(PlannedCall::grep(&pattern, MOST_LINES))
+        Some(PlannedCall::grep(&self.terms.any_pattern()?, MOST_LINES))
     }
 
     fn entries(&self, evidence: &Evidence) -> Vec<SymbolEntry> {
@@ -82,11 +81,9 @@ impl Definitions {
         // The very name that was asked for is all there is to ask. One word alone has to be the whole name: in a longer
         // one it may be there for anything.
         match self.terms.exact.as_slice() {
-            [] if telling.count() == 1 => {
-                parts(symbols::last_name(&best.name)).iter().all(|part| telling.told(part) > 0)
-            }
+            [] if telling.count() == 1 => parts(last_segment(&best.name)).iter().all(|part| telling.told(part) > 0),
             [] => telling.told(&text) >= telling.count(),
-            names => names.iter().any(|name| symbols::last_name(name) == symbols::last_name(&best.name)),
+            names => names.iter().any(|name| last_segment(name) == last_segment(&best.name)),
         }
     }
 

@@ -7,10 +7,10 @@ use super::definitions::UNCERTAIN;
 use super::symbols::{self, SymbolEntry};
 use super::window;
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, shorten};
+use crate::offline::text::parts;
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::terms::Terms;
-use crate::offline::text::{lists, parts};
+use crate::offline::text::terms::{Terms, last_segment};
 
 /// Definitions asked for, and shown.
 const ASKED: usize = 60;
@@ -60,8 +60,7 @@ impl Enumeration {
         if !begins && !asks {
             return None;
         }
-        let mut terms = Terms::of(question);
-        terms.words.retain(|word| !lists(ASKING, &word.raw));
+        let terms = Terms::of(question).without(ASKING);
         (terms.count() > 0).then_some(Self { terms })
     }
 
@@ -81,14 +80,14 @@ impl Enumeration {
         // The thing itself stands last in what is asked for: of the log levels, the levels.
         let Some(last) = self.terms.words.last().cloned() else { return Found::Nearest(entries) };
         let ends = |entry: &SymbolEntry| -> bool {
-            let parts = parts(symbols::last_name(&entry.name));
+            let parts = parts(last_segment(&entry.name));
             let is_table =
                 |word: &str| matches!(word, "table" | "list" | "all" | "map" | "set" | "sets" | "type" | "kind");
             parts.iter().rev().find(|part| !is_table(part)).is_some_and(|part| last.matches(part))
         };
         let holders = HOLDERS.iter().flat_map(|kind| self.entries(Some(kind), evidence)).filter(ends);
         let is_whole = |entry: &&SymbolEntry| {
-            let name = symbols::last_name(&entry.name);
+            let name = last_segment(&entry.name);
             let count = parts(name).len();
             let is_many = name.to_lowercase().trim_end_matches(['_', '?', '!']).ends_with('s') || name.contains("able");
             match entry.kind.as_str() {
@@ -149,10 +148,8 @@ impl AnswerPart for Enumeration {
                     entries[0].path,
                     entries[0].line
                 );
-                let mut lines: Vec<String> = entries.iter().take(SHOWN).map(|entry| entry.place().bullet()).collect();
-                if entries.len() > SHOWN {
-                    lines.push(format!("- and {} more", entries.len() - SHOWN));
-                }
+                let mut lines: Vec<String> = entries.iter().map(|entry| entry.place().bullet()).collect();
+                shorten(&mut lines, SHOWN);
                 (summary, lines)
             }
             Found::Nearest(entries) => match entries.first() {

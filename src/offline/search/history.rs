@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 
 use super::symbols;
-use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::evidence::{Evidence, Exchange, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
 use crate::offline::text::paths::{Area, area};
 use crate::offline::text::terms::Terms;
-use crate::offline::text::{clip, contains_any, lists};
+use crate::offline::text::{clip, contains_any};
 
 const FORMAT: &str = "git log --no-color --format=%h,%ad,%an,%s --date=short";
 /// Stems of what commits do to anything.
@@ -39,8 +39,8 @@ impl GitHistory {
         };
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        let words = terms.words.iter().filter(|word| !lists(DEEDS, &word.stem)).map(|word| &word.stem);
-        let greps = terms.exact.iter().chain(words);
+        let terms = terms.clone().without(DEEDS);
+        let greps = terms.exact.iter().chain(terms.words.iter().map(|word| &word.stem));
         let mut calls: Vec<PlannedCall> = terms
             .paths
             .iter()
@@ -75,8 +75,11 @@ impl GitHistory {
                 lines.push(CitedPlace { path: path.clone(), line, label: "change".to_owned(), text }.bullet());
             }
         }
-        if let Some(search) = self.log_search() {
-            for hit in evidence.hits(&search).into_iter().take(4) {
+        if let (Some(search), Some(terms)) = (self.log_search(), &self.terms) {
+            let terms = terms.clone().without(DEEDS);
+            let mut hits = evidence.hits(&search);
+            hits.sort_by_key(|hit| std::cmp::Reverse(terms.told(&hit.text)));
+            for hit in hits.into_iter().take(4) {
                 let place = CitedPlace { path: hit.path, line: hit.line, label: "change".to_owned(), text: hit.text };
                 lines.push(place.bullet());
             }
@@ -85,28 +88,21 @@ impl GitHistory {
     }
 
     fn log_search(&self) -> Option<PlannedCall> {
-        let pattern = self.terms.as_ref()?.pairs_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
-        Some(PlannedCall::grep_in(&pattern, LOGS, 12))
+        let pattern = self.terms.clone()?.without(DEEDS).any_pattern()?;
+        Some(PlannedCall::grep_in(&pattern, LOGS, 60))
     }
 
     fn without_git(&self, evidence: &Evidence) -> Report {
-        let denied = self.logs().iter().filter_map(|call| evidence.find(call)).any(|found| {
-            !found.output.contains("not a git repository") && found.is_error && !found.output.contains("ommit")
-        });
-        let asked = self.logs().iter().any(|call| evidence.find(call).is_some());
-        let searched_only = self.terms.is_some()
-            && self
-                .logs()
-                .iter()
-                .any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
-        let findings = self.changes(evidence);
-        let why = if searched_only {
-            "No commit message mentions the terms"
-        } else if denied || !asked {
-            "git could not be asked"
-        } else {
+        let asked: Vec<&Exchange<'_>> = self.logs().iter().filter_map(|call| evidence.find(call)).collect();
+        let says = |phrase: &str| asked.iter().any(|exchange| exchange.output.contains(phrase));
+        let why = if says("not a git repository") {
             "This is not a git repository"
+        } else if asked.iter().any(|exchange| !exchange.is_error) || says("does not have any commits") {
+            "No commit message mentions the terms"
+        } else {
+            "git could not be asked"
         };
+        let findings = self.changes(evidence);
         let instead = match findings.first() {
             Some(_) => "; the change log is all there is to go by",
             None => ", and no change log says more",
@@ -146,7 +142,7 @@ impl AnswerPart for GitHistory {
         let mut findings = Vec::new();
         let mut summary = match &self.terms {
             Some(terms) => {
-                let telling = telling(terms);
+                let telling = terms.clone().without(DEEDS);
                 let told = |commit: &Commit<'_>| telling.told(commit.subject);
                 // Listed newest first; the sort keeps that order among equals.
                 found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
@@ -179,12 +175,6 @@ impl AnswerPart for GitHistory {
     }
 }
 
-fn telling(terms: &Terms) -> Terms {
-    let mut terms = terms.clone();
-    terms.words.retain(|word| !lists(DEEDS, &word.stem));
-    terms
-}
-
 /// What changed in the file that a question names or means.
 #[derive(Debug)]
 pub(crate) struct PlaceHistory {
@@ -196,10 +186,8 @@ const CHANGES: &str = "changed recently|changed lately|recently changed|changed 
 
 impl PlaceHistory {
     pub(crate) fn new(question: &str) -> Self {
-        let mut terms = Terms::of(question);
-        let asking = "chang recent late last histor log commit touch updat";
-        terms.words.retain(|word| !lists(asking, &word.stem) && !lists("lately changes", &word.raw));
-        Self { terms }
+        let asking = "chang changes recent late lately last histor log commit touch updat";
+        Self { terms: Terms::of(question).without(asking) }
     }
 
     /// Returns `true` if a question asks what changed in a place that it names.

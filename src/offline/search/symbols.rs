@@ -96,9 +96,3 @@ fn entry(line: &str, evidence: &Evidence) -> Option<SymbolEntry> {
         is_spare: false,
     })
 }
-
-/// Returns the name of what `Cart.total` or `Cart::total` is called itself.
-pub(crate) fn last_name(name: &str) -> &str {
-    let after = name.rsplit("::").next().unwrap_or(name);
-    after.rsplit(['.', '#']).next().filter(|part| !part.is_empty()).unwrap_or(after)
-}

@@ -6,7 +6,7 @@
 use super::symbols::{self, SymbolEntry};
 use super::window;
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, shorten};
 use crate::offline::text::lists;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::terms::{Terms, last_segment};
@@ -90,7 +90,7 @@ fn place(entry: &SymbolEntry) -> CitedPlace {
     let label = if entry.name.is_empty() {
         entry.kind.clone()
     } else {
-        format!("{} `{}`", entry.kind, symbols::last_name(&entry.name))
+        format!("{} `{}`", entry.kind, last_segment(&entry.name))
     };
     CitedPlace { path: entry.path.clone(), line: entry.line, label, text: entry.text.trim().to_owned() }
 }
@@ -110,7 +110,6 @@ impl AnswerPart for Uses {
     fn report(&self, evidence: &Evidence) -> Report {
         let (uses, in_tests) = self.uses(evidence);
         let definition = self.definition(evidence);
-        let places: Vec<CitedPlace> = uses.iter().chain(&in_tests).take(SHOWN).map(place).collect();
         let name = format!("`{}`", self.last());
         let subject = match &definition {
             Some(found) => {
@@ -141,11 +140,8 @@ impl AnswerPart for Uses {
                 )
             }
         };
-        let mut findings: Vec<String> = places.iter().map(CitedPlace::bullet).collect();
-        let left = uses.len() + in_tests.len() - places.len();
-        if left > 0 {
-            findings.push(format!("- and {left} more"));
-        }
+        let mut findings: Vec<String> = uses.iter().chain(&in_tests).map(|entry| place(entry).bullet()).collect();
+        shorten(&mut findings, SHOWN);
         Report { summary: answer.clone(), findings, answer }
     }
 }

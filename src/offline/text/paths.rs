@@ -3,6 +3,8 @@
 //! Owns the tables of extensions and folder names. Leaves the text of files to `source`. Invariant: looks at the path
 //! alone.
 
+use super::lists;
+
 /// What a file is for, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Area {
@@ -20,63 +22,54 @@ pub(crate) fn extension(path: &str) -> String {
     name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// Extension, language, tag of a code fence.
-const LANGUAGES: [(&str, &str, &str); 38] = [
-    ("rs", "Rust", "rust"),
-    ("py", "Python", "python"),
-    ("pyi", "Python", "python"),
-    ("js", "JavaScript", "javascript"),
-    ("mjs", "JavaScript", "javascript"),
-    ("cjs", "JavaScript", "javascript"),
-    ("jsx", "JavaScript", "jsx"),
-    ("ts", "TypeScript", "typescript"),
-    ("tsx", "TypeScript", "tsx"),
-    ("go", "Go", "go"),
-    ("java", "Java", "java"),
-    ("kt", "Kotlin", "kotlin"),
-    ("scala", "Scala", "scala"),
-    ("c", "C", "c"),
-    ("h", "C", "c"),
-    ("cc", "C++", "cpp"),
-    ("cpp", "C++", "cpp"),
-    ("hpp", "C++", "cpp"),
-    ("cs", "C#", "csharp"),
-    ("rb", "Ruby", "ruby"),
-    ("php", "PHP", "php"),
-    ("swift", "Swift", "swift"),
-    ("lua", "Lua", "lua"),
-    ("ex", "Elixir", "elixir"),
-    ("exs", "Elixir", "elixir"),
-    ("hs", "Haskell", "haskell"),
-    ("zig", "Zig", "zig"),
-    ("dart", "Dart", "dart"),
-    ("jl", "Julia", "julia"),
-    ("sh", "Shell", "sh"),
-    ("bash", "Shell", "sh"),
-    ("sql", "SQL", "sql"),
-    ("html", "HTML", "html"),
-    ("css", "CSS", "css"),
-    ("vue", "Vue", "vue"),
-    ("svelte", "Svelte", "svelte"),
-    ("pl", "Perl", "perl"),
-    ("proto", "Protocol Buffers", "proto"),
+/// Languages with the extensions of their files.
+const LANGUAGES: [(&str, &str); 28] = [
+    ("Rust", "rs"),
+    ("Python", "py pyi"),
+    ("JavaScript", "js mjs cjs jsx"),
+    ("TypeScript", "ts tsx"),
+    ("Go", "go"),
+    ("Java", "java"),
+    ("Kotlin", "kt"),
+    ("Scala", "scala"),
+    ("C", "c h"),
+    ("C++", "cc cpp hpp"),
+    ("C#", "cs"),
+    ("Ruby", "rb"),
+    ("PHP", "php"),
+    ("Swift", "swift"),
+    ("Lua", "lua"),
+    ("Elixir", "ex exs"),
+    ("Haskell", "hs"),
+    ("Zig", "zig"),
+    ("Dart", "dart"),
+    ("Julia", "jl"),
+    ("Shell", "sh bash"),
+    ("SQL", "sql"),
+    ("HTML", "html"),
+    ("CSS", "css"),
+    ("Vue", "vue"),
+    ("Svelte", "svelte"),
+    ("Perl", "pl"),
+    ("Protocol Buffers", "proto"),
 ];
 
 pub(crate) fn language(path: &str) -> Option<&'static str> {
     let ext = extension(path);
-    LANGUAGES.iter().find(|row| row.0 == ext).map(|row| row.1)
+    LANGUAGES.iter().find(|row| lists(row.1, &ext)).map(|row| row.0)
 }
 
-/// Returns the tag for a code fence around lines of a file.
-pub(crate) fn fence(path: &str) -> &'static str {
+/// Returns the usual extension of files in what a text calls Python, markdown or the like.
+pub(crate) fn extension_of(kind: &str) -> Option<&'static str> {
+    const OTHER: [(&str, &str); 2] = [("Markdown", "md"), ("TOML", "toml")];
+    let row = LANGUAGES.iter().chain(&OTHER).find(|row| row.0.eq_ignore_ascii_case(kind))?;
+    row.1.split(' ').next()
+}
+
+/// Returns the tag for a code fence around lines of a file: its extension, if files of that kind hold text.
+pub(crate) fn fence(path: &str) -> String {
     let ext = extension(path);
-    match ext.as_str() {
-        "toml" => "toml",
-        "json" => "json",
-        "yml" | "yaml" => "yaml",
-        "md" => "markdown",
-        _ => LANGUAGES.iter().find(|row| row.0 == ext).map_or("text", |row| row.2),
-    }
+    if language(path).is_some() || lists("toml json yml yaml md", &ext) { ext } else { "text".to_owned() }
 }
 
 pub(crate) fn area(path: &str) -> Area {

@@ -13,7 +13,7 @@ use super::{escape, lists, parts};
 pub(crate) struct TermWord {
     /// As it was written, in lower case.
     pub(crate) raw: String,
-    /// The beginning that its relatives share.
+    /// What its relatives share.
     pub(crate) stem: String,
 }
 
@@ -27,19 +27,11 @@ impl TermWord {
 
     /// Returns `true` if a part of an identifier or text is a form of this word.
     pub(crate) fn matches(&self, part: &str) -> bool {
-        let Some(rest) = part.strip_prefix(self.stem.as_str()) else { return part == self.raw };
-        // A short beginning has few forms: `add` is not in `address`, nor `auth` in `author`, but in `authenticate`.
-        let is_form = if self.stem.len() < 5 {
-            lists(ENDINGS, rest) || self.stem.len() == 4 && rest.len() > 4
-        } else {
-            rest.len() <= 3
-        };
-        rest.is_empty() || is_form || part == self.raw
+        // `auth` is not in `author`, but in `authenticate`.
+        let is_long_form = self.raw.len() >= 4 && part.len() > self.raw.len() + 4 && part.starts_with(&self.raw);
+        part == self.raw || is_long_form || Self::new(part).stem == self.stem
     }
 }
-
-/// What may follow a short beginning of a word so that it is still the same word.
-const ENDINGS: &str = "s es e ed d er ers ing y ies ied te";
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,21 +57,12 @@ const STOP: &str = " a an the this that these those it its is are was were be be
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
  sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program \
- there's what's where's ";
-
-/// Phrases that say what kind of thing is asked for, not what it is called.
-const ASIDES: &str = "kind of |kinds of |sort of |source code|the value of |which type |which struct |which class |which function |\
-    what type |what struct |what function |the type that |the function that |the struct that |the class that ";
+kind kinds type struct there's what's where's ";
 
 impl Terms {
     pub(crate) fn of(request: &str) -> Self {
         let mut terms = Self::default();
         let mut plain = request.to_owned();
-        for phrase in ASIDES.split('|') {
-            while let Some(at) = plain.to_ascii_lowercase().find(phrase) {
-                plain.replace_range(at..at + phrase.len(), " ");
-            }
-        }
         for (open, close) in [('`', '`'), ('"', '"'), ('“', '”')] {
             while let Some((start, end)) = span(&plain, open, close) {
                 let inner = plain[start + open.len_utf8()..end].trim().to_owned();
@@ -167,45 +150,28 @@ impl Terms {
 
     /// Returns the terms without words that say how much or how, and need not stand where the rest does.
     pub(crate) fn telling(&self) -> Self {
-        let mut terms = self.clone();
-        terms.words.retain(|word| !lists(BLAND, &word.raw));
+        let terms = self.clone().without(BLAND);
         if terms.is_empty() { self.clone() } else { terms }
     }
 
-    /// Returns the terms but for some words, which `list` has with blanks between them.
+    /// Returns the terms but for some words, which `list` has as they are or as stems, with blanks between them.
     pub(crate) fn without(mut self, list: &str) -> Self {
-        self.words.retain(|word| !lists(list, &word.raw));
+        self.words.retain(|word| !lists(list, &word.raw) && !lists(list, &word.stem));
         self
     }
 
-    /// Returns a pattern for each term, safe inside a regular expression.
-    fn patterns(&self) -> Vec<String> {
-        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
-        exact.chain(self.words.iter().map(|word| escape(&word.stem))).take(6).collect()
-    }
-
-    /// Returns an alternative of all terms, or `None` without any.
+    /// Returns an alternative of all terms, safe inside a regular expression, or `None` without any.
     pub(crate) fn any_pattern(&self) -> Option<String> {
-        Some(self.patterns().join("|")).filter(|all| !all.is_empty())
-    }
-
-    /// Returns an alternative of every two terms on one line, in both orders.
-    pub(crate) fn pairs_pattern(&self) -> Option<String> {
-        let patterns = self.patterns();
-        let mut all = Vec::new();
-        for (at, a) in patterns.iter().enumerate() {
-            for b in &patterns[at + 1..] {
-                all.push(format!("{a}.*{b}|{b}.*{a}"));
-            }
-        }
+        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
+        let all: Vec<String> = exact.chain(self.words.iter().map(|word| escape(&word.stem))).take(6).collect();
         (!all.is_empty()).then(|| all.join("|"))
     }
 }
 
-/// Returns the name behind `::` and `.`: `App::update` is defined as `update`.
+/// Returns the name behind `::`, `.` and `#`: `App::update` is defined as `update`.
 pub(crate) fn last_segment(term: &str) -> &str {
     let after = term.rsplit("::").next().unwrap_or(term);
-    after.rsplit('.').next().filter(|part| !part.is_empty()).unwrap_or(after)
+    after.rsplit(['.', '#']).next().filter(|part| !part.is_empty()).unwrap_or(after)
 }
 
 fn span(text: &str, open: char, close: char) -> Option<(usize, usize)> {

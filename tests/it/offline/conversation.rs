@@ -50,7 +50,6 @@ fn children_that_did_not_finish_are_named_and_their_findings_used() {
     let reports = [
         "status: turn_limit\n<summary>Some.</summary>\n<findings>\n- `src/a.rs:3` function: `fn parse_code() {`\n</findings>",
         "status: failed\n<summary>No connection.</summary>",
-        "status: completed\n<summary>No commit.</summary>",
     ];
     let results = calls.iter().zip(reports).map(|(call, text)| ToolResult::text(&call.id, text)).collect();
     let content = calls.into_iter().map(Block::ToolCall).collect();
@@ -133,7 +132,7 @@ async fn a_follow_up_is_about_what_was_spoken_of() {
 
 /// A conversation of a child that has searched once, with a last message that tells it to report.
 fn cut_short() -> Vec<Arc<Message>> {
-    let task = "WHAT: Search for definitions that answer “where is the cart?”\nWHERE: everywhere\nRETURN: places";
+    let task = "WHAT: Search for definitions for what answers “where is the cart?”\nWHERE: everywhere\nRETURN: places";
     let first = plan(&request(vec![Arc::new(Message::user(task))], &["Symbols", "Read"]));
     let calls: Vec<ToolCall> = first
         .calls
