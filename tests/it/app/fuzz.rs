@@ -15,7 +15,7 @@ use crate::support::Dice;
 
 const THROWS: u32 = 100_000;
 /// Throws between two frames: drawing is what takes long in a test.
-const DRAWN: u32 = 60;
+const DRAWN: u32 = 90;
 const KEYS: &str = "<enter> <esc> <tab> <shift+tab> <up> <down> <left> <right> <pageup> <pagedown> <home> <end> <f1> <f6> \
     <backspace> <delete> <alt+1> <alt+3> <alt+9> <alt+y> <alt+a> <alt+n> <alt+enter> <ctrl+a> <ctrl+e> <ctrl+j> <ctrl+k> \
     <ctrl+l> <ctrl+o> <ctrl+p> <ctrl+r> <ctrl+u> <ctrl+w> <ctrl+y> <ctrl+x> <ctrl+c> x m i w r b y n p e a t h j k l g G \

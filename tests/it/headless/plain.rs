@@ -75,7 +75,7 @@ fn a_question_is_answered_in_lines_and_the_end_of_the_input_ends_the_program() {
         assert!(out.lines().any(|found| found == line), "no {line:?} in:\n{out}");
     }
     assert!(out.lines().any(|line| line.starts_with("main: The function") && line.contains("src/lib.rs:4")), "{out}");
-    assert!(out.lines().any(|line| line.starts_with("explore-3: done (")), "{out}");
+    assert!(out.lines().any(|line| line.starts_with("search-specialist-2: done (")), "{out}");
     assert!(out.lines().any(|line| line == "main: Read src/lib.rs - 6 lines"), "{out}");
 }
 

@@ -37,7 +37,7 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
     let bench = Bench::new();
     under_exchange(&bench, async || {
         let mut inside = 0;
-        for turn in 0..600 {
+        for turn in 0..300 {
             let read = text_of(&read_as_judged(&bench, "Read", json!({"file_path": "d/a.txt"})).await);
             assert!(!read.contains("outside"), "turn {turn}: {read}");
             inside += usize::from(read.contains("inside"));
