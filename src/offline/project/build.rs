@@ -39,8 +39,11 @@ pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
     all
 }
 
-/// Returns what the manifests state, each with the path of its manifest.
-pub(crate) fn stated(evidence: &Evidence) -> Vec<(String, Fact)> {
+/// A fact with the path of its manifest.
+pub(crate) type Stated = (String, Fact);
+
+/// Returns what the manifests state.
+pub(crate) fn stated(evidence: &Evidence) -> Vec<Stated> {
     let of = |path: String| {
         let facts = manifest::facts(&path, &evidence.lines_of(&path));
         facts.into_iter().map(move |fact| (path.clone(), fact))

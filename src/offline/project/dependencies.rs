@@ -3,14 +3,11 @@
 //! Owns the answer. Leaves the formats of manifests to `manifest`. Invariant: a package is named only where a manifest
 //! names it.
 
-use super::build::{found, manifests, stated};
-use super::manifest::{Fact, Kind};
+use super::build::{Stated, found, manifests, stated};
+use super::manifest::Kind;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Report, quotable, shorten};
 use crate::offline::text::terms::Terms;
-
-/// A fact with the path of its manifest.
-type Stated = (String, Fact);
 
 /// Packages listed.
 const SHOWN: usize = 40;

@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("../../../assets/symbols.toml");
 /// Memory for the patterns of one language.
 const MAX_COMPILED: usize = 32 << 20;
 
-/// What a definition defines.
+// What a definition defines. No docstring: the schema that models see would have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SymbolKind {
@@ -33,6 +33,8 @@ pub(super) enum SymbolKind {
     Variable,
     Property,
     Macro,
+    // Asked for only: whatever tests, of any kind.
+    Test,
 }
 
 impl SymbolKind {
@@ -52,7 +54,12 @@ impl SymbolKind {
             Self::Variable => "variable",
             Self::Property => "property",
             Self::Macro => "macro",
+            Self::Test => "test",
         }
+    }
+
+    pub(super) fn is_function(self) -> bool {
+        matches!(self, Self::Function | Self::Method)
     }
 
     pub(super) fn is_type(self) -> bool {
@@ -65,7 +72,7 @@ impl SymbolKind {
     /// Returns the scope that the body of such a definition is.
     fn opens(self) -> &'static str {
         match self {
-            Self::Function | Self::Method => FUNCTION,
+            kind if kind.is_function() => FUNCTION,
             Self::Module => FILE,
             Self::Enum | Self::Type => "type",
             kind if kind.is_type() => "type",

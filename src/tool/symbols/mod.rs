@@ -54,7 +54,7 @@ pub(super) struct SymbolsInput {
     query: Option<String>,
     /// Only definitions of this kind; function includes methods, type all types, test what tests.
     #[serde(default)]
-    kind: Option<KindFilter>,
+    kind: Option<SymbolKind>,
     /// File or folder to stay in; the working directory unless given.
     #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
     path: Option<String>,
@@ -79,48 +79,6 @@ enum SymbolsMode {
     Values,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum KindFilter {
-    Function,
-    Method,
-    Class,
-    Struct,
-    Enum,
-    Interface,
-    Trait,
-    Object,
-    Type,
-    Module,
-    Constant,
-    Variable,
-    Property,
-    Macro,
-    Test,
-}
-
-impl KindFilter {
-    fn symbol(self) -> Option<SymbolKind> {
-        Some(match self {
-            Self::Function => SymbolKind::Function,
-            Self::Method => SymbolKind::Method,
-            Self::Class => SymbolKind::Class,
-            Self::Struct => SymbolKind::Struct,
-            Self::Enum => SymbolKind::Enum,
-            Self::Interface => SymbolKind::Interface,
-            Self::Trait => SymbolKind::Trait,
-            Self::Object => SymbolKind::Object,
-            Self::Type => SymbolKind::Type,
-            Self::Module => SymbolKind::Module,
-            Self::Constant => SymbolKind::Constant,
-            Self::Variable => SymbolKind::Variable,
-            Self::Property => SymbolKind::Property,
-            Self::Macro => SymbolKind::Macro,
-            Self::Test => return None,
-        })
-    }
-}
-
 impl SymbolsInput {
     fn query(&self) -> Option<&str> {
         self.query.as_deref().map(str::trim).filter(|query| !query.is_empty())
@@ -137,7 +95,8 @@ impl SymbolsInput {
     }
 
     fn wanted(&self) -> WantedSymbols {
-        WantedSymbols { kind: self.kind.and_then(KindFilter::symbol), tests: self.kind == Some(KindFilter::Test) }
+        let tests = self.kind == Some(SymbolKind::Test);
+        WantedSymbols { kind: self.kind.filter(|_| !tests), tests }
     }
 }
 

@@ -103,9 +103,7 @@ impl WantedSymbols {
     pub(super) fn has(self, symbol: &Symbol, is_test: bool) -> bool {
         let fits = match self.kind {
             None => true,
-            Some(SymbolKind::Function | SymbolKind::Method) => {
-                matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
-            }
+            Some(kind) if kind.is_function() => symbol.kind.is_function(),
             Some(SymbolKind::Type) => symbol.kind.is_type(),
             Some(kind) => symbol.kind == kind,
         };
@@ -446,7 +444,7 @@ fn bm25(weight: f32, saturation: f32) -> f32 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rank needs no more than 24 bits")]
-fn real(count: usize) -> f32 {
+pub(super) fn real(count: usize) -> f32 {
     count as f32
 }
 

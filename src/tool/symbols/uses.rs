@@ -8,7 +8,7 @@ use std::path::Path;
 use memchr::memmem::Finder;
 
 use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
-use super::language::{Language, SymbolKind};
+use super::language::Language;
 use super::mask::mask;
 use crate::tool::search::walk::Watch;
 
@@ -73,7 +73,7 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, language: &Language, 
 /// Returns the innermost function or type around a line.
 pub(super) fn enclosing(file: &IndexedFile, line: u32) -> Option<usize> {
     let around = file.symbols.iter().enumerate().filter(|(_, symbol)| {
-        let holds = symbol.kind.is_type() || matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        let holds = symbol.kind.is_type() || symbol.kind.is_function();
         holds && symbol.line <= line && line <= symbol.end
     });
     around.min_by_key(|(_, symbol)| symbol.end - symbol.line).map(|(at, _)| at)

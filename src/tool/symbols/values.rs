@@ -11,9 +11,8 @@ use regex::Regex;
 
 use super::doc::bounded;
 use super::index::{IndexedFile, IndexedFiles, text_of};
-use super::language::SymbolKind;
 use super::query_words::QueryWords;
-use super::rank::is_in_tests;
+use super::rank::{is_in_tests, real};
 use super::standing::Standing;
 use super::terms::{TermReader, terms_of};
 use super::uses::enclosing;
@@ -135,11 +134,6 @@ pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch:
     values
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rank needs no more than 24 bits")]
-fn real(count: usize) -> f32 {
-    count as f32
-}
-
 fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, wanted: &WantedValue) -> Vec<Candidate> {
     let (Some(states), Some(says)) = (STATES.as_ref(), SAYS.as_ref()) else { return Vec::new() };
     let Some((text, _)) = text_of(path) else { return Vec::new() };
@@ -150,6 +144,7 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
         ids
     };
     let in_name = ids_of(&path.file_name().unwrap_or_default().to_string_lossy());
+    let even = vec![1.0; words.ids()];
     let lines: Vec<&str> = text.split('\n').collect();
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= MAX_LINE) {
@@ -187,14 +182,13 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
         let best = |id: usize| {
             places.iter().filter(|(ids, _)| ids.contains(&id)).map(|(_, weight)| *weight).fold(0.0, f32::max)
         };
-        let even = vec![1.0; words.ids()];
         let fits: Vec<f32> = words.all().iter().map(|word| word.best(&even, best)).collect();
         if fits.iter().all(|fit| *fit == 0.0) {
             continue;
         }
         let is_inside = symbol.is_some_and(|symbol| {
             let symbol = &file.symbols[symbol];
-            symbol.line != line_number && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
+            symbol.line != line_number && symbol.kind.is_function()
         });
         let mut form = form(trimmed, left, right, is_read, wanted);
         // What is set on the way is seldom a default; what is handed on as `name: value` may be.
