@@ -62,6 +62,7 @@ impl Stage {
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
             zone: jiff::tz::TimeZone::UTC,
+            first: None,
         });
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         let written = Meter::default();
@@ -169,5 +170,6 @@ fn spawn(child: u32, call_id: String) -> Spawn {
         tools: Vec::new(),
         bounds: Bounds::default(),
         run_mode: RunMode::Foreground,
+        options: Box::default(),
     }
 }

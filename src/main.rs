@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, Subcommands, agents};
+use belvedere::cli::{Cli, EarlierSession, Subcommands, agents};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
-    self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, SessionKind, Signals, Started,
+    self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, Resume, SessionKind, Signals, Started,
 };
+use belvedere::session::log::LogGuard;
 use belvedere::subagent::Command;
 use belvedere::tool;
 use belvedere::tui;
@@ -69,6 +70,7 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     };
     let demo = matches!(cli.command, Some(Subcommands::Demo)).then(|| services::DEMO_REQUEST.to_owned());
     let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format);
+    let chooses = matches!(cli.earlier.resume, Some(None));
     let bootstrap = services::bootstrap(options(cli, front_end).map_err(usage)?).map_err(usage)?;
     match front_end {
         FrontEnd::Headless => {
@@ -77,7 +79,33 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
             run(print(bootstrap, prompt, format)).and_then(|printed| printed).map_err(failed)
         }
         FrontEnd::Plain => run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed),
-        FrontEnd::Screen => run(show(bootstrap, prompt)).and_then(|shown| shown).map_err(failed),
+        FrontEnd::Screen => screens(bootstrap, prompt, chooses).map_err(failed),
+    }
+}
+
+/// Shows one session after the other, as the user chooses, and returns the exit status of the last.
+fn screens(bootstrap: Bootstrap, prompt: Option<String>, chooses: bool) -> anyhow::Result<u8> {
+    let options = bootstrap.options.clone();
+    let mut log = None;
+    let mut shown = run(show(bootstrap, prompt, chooses, &mut log))??;
+    while let Some(wanted) = shown.next {
+        let resume = Some(Resume { wanted: Some(wanted), fork: false });
+        let bootstrap = services::bootstrap(Options { resume, ..options.clone() })?;
+        shown = run(show(bootstrap, None, false, &mut log))??;
+    }
+    Ok(shown.status)
+}
+
+/// What came of one session on the screen.
+struct Shown {
+    status: u8,
+    /// The session to go on with.
+    next: Option<String>,
+}
+
+impl Shown {
+    fn last(status: u8) -> Self {
+        Self { status, next: None }
     }
 }
 
@@ -97,8 +125,17 @@ fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
         agent: cli.agent,
         program: program()?,
+        resume: resume(cli.earlier)?,
         kind: if matches!(cli.command, Some(Subcommands::Demo)) { SessionKind::Demo } else { SessionKind::Live },
     })
+}
+
+/// Returns which session is to go on.
+fn resume(earlier: EarlierSession) -> anyhow::Result<Option<Resume>> {
+    let EarlierSession { continue_last: last, resume, fork_session: fork } = earlier;
+    let wanted = resume.flatten();
+    anyhow::ensure!(last || wanted.is_some() || !fork, "--fork-session needs --continue, or --resume with an ID");
+    Ok((last || wanted.is_some()).then_some(Resume { wanted, fork }))
 }
 
 /// Runs the program to its end. Two threads suffice: the work is waiting, and what computes goes to threads of its own.
@@ -149,17 +186,24 @@ async fn print(bootstrap: Bootstrap, prompt: String, format: headless::OutputFor
 async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let catalog = bootstrap.library.catalog().clone();
+    let (catalog, saved) = (bootstrap.library.catalog().clone(), bootstrap.saved.clone());
+    let sessions_of =
+        bootstrap.paths.as_ref().map(|paths| (paths.state_dir.clone(), bootstrap.place.project.as_ref().clone()));
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
     let (commands, orders) = mpsc::unbounded_channel();
-    let plain = Plain { conversation, events, commands, orders, catalog, request };
+    let plain = Plain { conversation, events, commands, orders, catalog, sessions_of, saved, request };
     let code = headless::run_plain(plain, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)
 }
 
 /// Runs the screen. The first frame does not wait for the session, which starts beside it.
-async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
+async fn show(
+    bootstrap: Bootstrap,
+    request: Option<String>,
+    chooses: bool,
+    log: &mut Option<LogGuard>,
+) -> anyhow::Result<Shown> {
     anyhow::ensure!(io::stdout().is_terminal(), "the screen needs a terminal; use -p to answer without one");
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (commands, orders) = mpsc::unbounded_channel();
@@ -167,32 +211,36 @@ async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u
         commands.send(Command::Send { id: MessageId::default(), text })?;
     }
     let mut signals = catch_signals()?;
-    let setup = tui::screen_setup(&bootstrap, events, commands)?;
+    let setup = tui::screen_setup(&bootstrap, events, commands, chooses.then_some("sessions"))?;
     tui::terminal::install_panic_hook(bootstrap.log_file());
     let session = tokio::spawn(async move {
-        let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
+        let Started { conversation, mut kept, .. } = services::start(bootstrap, listener).await;
+        let log = kept.take_log();
         conversation.drive(orders).await;
-        kept.finish().await
+        (kept.finish().await, log)
     });
     let farewell = tui::run(setup, &mut signals).await;
     let mut hung_up = None;
     tokio::select! {
         // Whatever it still waits for has limits of its own, unless it never came to begin.
         ended = tokio::time::timeout(ENDING, session) => if let Ok(ended) = ended {
-            warn(ended.context("the session broke")?);
+            let (lost, started) = ended.context("the session broke")?;
+            warn(lost);
+            *log = log.take().or(started);
         },
         // A second signal does not wait.
-        signal = second_signal(&mut signals, &mut hung_up) => return Ok(signal.exit_status()),
+        signal = second_signal(&mut signals, &mut hung_up) => return Ok(Shown::last(signal.exit_status())),
     }
     let farewell = match (farewell, hung_up) {
         // Without a terminal there is nobody to tell of the error.
-        (Err(_), Some(signal)) => return Ok(signal.exit_status()),
+        (Err(_), Some(signal)) => return Ok(Shown::last(signal.exit_status())),
         (farewell, _) => farewell?,
     };
     if !farewell.running.is_empty() {
         headless::eprintln_line(&format!("Stopped on exit: {}.", farewell.running.join(", ")));
     }
-    Ok(farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status))
+    let status = farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status);
+    Ok(Shown { status, next: farewell.next })
 }
 
 /// Tells the user at the end of the program what is wrong.

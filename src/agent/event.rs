@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
-use crate::definition::CatalogChanges;
+use crate::definition::{CatalogChanges, Isolation};
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
@@ -43,6 +43,14 @@ impl Serialize for LogEvent {
 }
 
 impl LogEvent {
+    /// When it happened, by the wall clock.
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Self::Agent(event) => event.at,
+            Self::Session { at, .. } => *at,
+        }
+    }
+
     pub fn of_agent(&self) -> Option<&AgentEvent> {
         match self {
             Self::Agent(event) => Some(event),
@@ -54,6 +62,24 @@ impl LogEvent {
         match self {
             Self::Agent(_) => None,
             Self::Session { event, .. } => Some(event),
+        }
+    }
+
+    /// Returns `true` if the index of the session holds this event: which agents there are, how each run of them ended, and
+    /// what was asked for.
+    pub fn is_landmark(&self) -> bool {
+        match self {
+            Self::Session { .. } => true,
+            Self::Agent(event) => match &event.kind {
+                EventKind::UserMessage { by, .. } => event.agent.is_main() && by.is_user(),
+                EventKind::Spawned(_)
+                | EventKind::Started
+                | EventKind::Resumed { .. }
+                | EventKind::Moved { .. }
+                | EventKind::Ended { .. }
+                | EventKind::Worktree { .. } => true,
+                _ => false,
+            },
         }
     }
 
@@ -314,6 +340,29 @@ pub struct Spawn {
     pub bounds: Bounds,
     #[serde(default, rename = "ground")]
     pub run_mode: RunMode,
+    #[serde(default, skip_serializing_if = "no_options")]
+    pub options: Box<SpawnOptions>,
+}
+
+/// What a call asked for besides the task. The subagent is made of it again when the session is continued.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpawnOptions {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+}
+
+#[expect(clippy::borrowed_box, reason = "serde hands over a reference to the field")]
+fn no_options(options: &Box<SpawnOptions>) -> bool {
+    **options == SpawnOptions::default()
 }
 
 /// Who wrote a message that joined a transcript.

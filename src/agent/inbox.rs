@@ -45,7 +45,9 @@ impl InboxMessage {
         Self { text, by: Author::Parent, urgency: Urgency::Now, id: None }
     }
 
-    pub(super) fn of_program(text: &str) -> Self {
+    /// Returns what this program says to an agent.
+    #[must_use]
+    pub fn of_program(text: &str) -> Self {
         Self { text: text.to_owned(), by: Author::Program, urgency: Urgency::Now, id: None }
     }
 

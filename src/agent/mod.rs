@@ -20,6 +20,7 @@ mod dispatch;
 mod driver;
 mod event;
 mod inbox;
+mod open_run;
 mod outcome;
 mod run;
 mod sink;
@@ -32,9 +33,11 @@ pub use crate::message::Spent;
 pub use budget::Budget;
 pub use driver::run;
 pub use event::{
-    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, ToolEvent, TurnEvent,
+    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, SpawnOptions, ToolEvent,
+    TurnEvent,
 };
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
+pub use open_run::LastRun;
 pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};

@@ -80,6 +80,8 @@ pub enum Status {
     Failed,
     /// It ended without a word.
     Empty,
+    /// The program ended before it did.
+    Interrupted,
 }
 
 impl Status {
@@ -95,6 +97,7 @@ impl Status {
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
             Self::Empty => "empty",
+            Self::Interrupted => "interrupted",
         }
     }
 

@@ -41,6 +41,7 @@ actions! {
     Stop, "stop", "stop this agent now";
     WrapUp, "wrap-up", "wrap up: report now in one last turn";
     Resume, "resume", "resume this agent";
+    ResumeAll, "resume-all", "resume all interrupted agents";
     Background, "background", "move this agent to the background or foreground";
     StopAll, "stop-all", "stop all agents";
     ApproveOnce, "approve-once", "allow once";

@@ -7,9 +7,13 @@
 use super::agents::Folded;
 use super::keymap::Context;
 use super::settings::models;
-use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, lists};
+use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
-use crate::message::{AgentId, reveal_line, sanitize_line};
+use crate::message::{AgentId, Spent, reveal_line, sanitize_line};
+use crate::session::Unsent;
 
 /// Returns `true` if the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
@@ -20,7 +24,53 @@ pub(super) fn may_retitle(event: &Event) -> bool {
     }
 }
 
+/// The longest time between two events of an earlier run of the program that its clocks show.
+const LONGEST_GAP: Duration = Duration::from_mins(1);
+
 impl App {
+    /// Returns a screen that shows what an earlier run of the program left, as if it had just happened. Nobody is notified,
+    /// and nothing is asked of the world. `spent` is what was used before the first of the events, `unsent` what was being
+    /// written.
+    #[must_use]
+    pub fn restored(setup: Setup, events: &[Arc<LogEvent>], spent: &Spent, unsent: &Unsent) -> Self {
+        let now = setup.now;
+        let gap = |pair: &[Arc<LogEvent>]| {
+            let gap = pair[1].at().duration_since(pair[0].at());
+            Duration::try_from(gap).unwrap_or_default().min(LONGEST_GAP)
+        };
+        let whole: Duration = events.windows(2).map(gap).sum();
+        // A machine that was just started knows no earlier time.
+        let mut at = now.checked_sub(whole).unwrap_or(now);
+        let mut app = Self::new(Setup { now: at, ..setup });
+        app.agents.add_spent(spent);
+        let gaps = std::iter::once(Duration::ZERO).chain(events.windows(2).map(gap));
+        for (event, gap) in events.iter().zip(gaps) {
+            at = (at + gap).min(now);
+            app.out.begin(at, &Event::Refresh);
+            app.on_log(event);
+        }
+        app.out.begin(now, &Event::Refresh);
+        app.out.clear_flash();
+        app.say_interrupted();
+        app.messages.restore(unsent);
+        let _ = app.out.take_effects();
+        app
+    }
+
+    /// Says what broke off with an earlier run of the program, and how it goes on.
+    fn say_interrupted(&mut self) {
+        let key = self.keys.keymap().chord_of(Context::Agents, Action::ResumeAll).unwrap_or_default();
+        let text = match self.agents.interrupted().filter(|agent| !agent.id.is_main()).count() {
+            0 if self.agents.interrupted().next().is_none() => return,
+            0 => "The answer was interrupted. /resume all goes on with it, or say what to do instead.".to_owned(),
+            1 => format!("1 agent was interrupted. {key} in the agents, or /resume all, goes on with it."),
+            count => {
+                format!("{count} agents were interrupted. {key} in the agents, or /resume all, goes on with them.")
+            }
+        };
+        self.notice(&text);
+    }
+
     pub(super) fn on_log(&mut self, event: &LogEvent) {
         match event {
             LogEvent::Agent(event) => self.on_agent(event),
@@ -41,8 +91,10 @@ impl App {
                     context_window: *context_window,
                     note: note.as_ref().map(|note| sanitize_line(note).into_owned()),
                 };
-                // Too late for the welcome: the note becomes a line of the conversation.
-                if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
+                // Too late for the welcome: the note becomes a line of the conversation, unless it was said before.
+                let said = self.status.model.note().map(str::to_owned);
+                let is_news = |note: &String| !self.agents.main().cells.is_empty() && said.as_ref() != Some(note);
+                if let Some(note) = model.note.clone().filter(is_news) {
                     self.notice(&note);
                 }
                 self.status.model = ModelState::Chosen(model);

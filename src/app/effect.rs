@@ -14,6 +14,10 @@ pub enum Effect {
     ReadLog(LogRequest),
     /// List the models to choose from; they come back as `Event::ModelsListed`.
     ListModels,
+    /// List the sessions to go on with; they come back as `Event::SessionsListed`.
+    ListSessions,
+    /// Leave this session, in which nothing runs, and go on with the one of this name.
+    OpenSession(String),
     Copy(String),
     EditText(String),
     Page(String),

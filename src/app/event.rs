@@ -9,6 +9,7 @@ use super::scroll::Drawn;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
 use crate::provider::offer::OfferedModel;
+use crate::session::SessionSummary;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -28,6 +29,8 @@ pub enum Event {
         /// Whether all services have been asked.
         is_whole: bool,
     },
+    /// The sessions to go on with, the latest first.
+    SessionsListed(Vec<SessionSummary>),
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

@@ -76,6 +76,7 @@ use self::overlay::{Overlay, line_edit};
 use self::panes::PaneSize;
 use self::settings::choices::Settings;
 use self::settings::models::ModelChoices;
+use self::settings::sessions::SessionChoices;
 use self::settings::status;
 use self::timeline::Timeline;
 use self::view::pointer::Pointer;
@@ -98,6 +99,7 @@ pub struct App {
     pointer: Pointer,
     settings: Settings,
     models: ModelChoices,
+    sessions: SessionChoices,
     status: StatusLine,
     title: String,
     quitting: bool,
@@ -126,6 +128,7 @@ impl App {
             pointer: Pointer::new(now),
             settings: Settings::new(setup.themes, setup.theme, setup.arrangement, setup.mouse),
             models: ModelChoices::default(),
+            sessions: SessionChoices::default(),
             status: StatusLine {
                 folder: setup.folder,
                 branch: None,
@@ -141,6 +144,9 @@ impl App {
         }
         for text in setup.notices {
             app.notice(&text);
+        }
+        if let Some(command) = setup.first {
+            app.run_slash(command);
         }
         app
     }
@@ -170,6 +176,7 @@ impl App {
             Event::LogRead(news) => self.view.on_log_read(news),
             Event::AgentFiles(news) => self.on_agent_files(news),
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
+            Event::SessionsListed(sessions) => self.sessions.listed(sessions),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
                 if !self.overlay.wizard_mut().edited_outside(&text) {
@@ -188,6 +195,7 @@ impl App {
             self.settings.try_theme(self.overlay.chosen_in(&lists::THEMES), &mut self.out);
             let tried = self.overlay.chosen_in(&lists::LAYOUTS).and_then(|at| LayoutMode::ALL.get(at).copied());
             self.view.try_layout(tried, &mut self.out);
+            self.settings.keep_unsent(self.messages.unsent(), &mut self.out);
             if !self.pointer.is_dragging() {
                 self.settings.keep_arrangement(self.view.arrangement(), &mut self.out);
             }

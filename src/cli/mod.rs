@@ -8,7 +8,7 @@ pub mod agents;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
@@ -38,6 +38,9 @@ pub struct Cli {
     /// and answers from standard input. /help lists the commands.
     #[arg(long, global = true)]
     pub plain: bool,
+
+    #[command(flatten)]
+    pub earlier: EarlierSession,
 
     /// Format of the answer with -p.
     #[arg(long, value_enum, default_value_t, requires = "print")]
@@ -86,6 +89,23 @@ pub struct Cli {
     /// What to do instead of answering.
     #[command(subcommand)]
     pub command: Option<Subcommands>,
+}
+
+/// Which earlier session to go on with.
+#[derive(Debug, Clone, Args)]
+pub struct EarlierSession {
+    /// Go on with the last session of this project: its conversation, its agents, what it may do.
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub continue_last: bool,
+
+    /// Go on with this session: its id, the beginning of it, or words of its first or last message. Without one, the
+    /// screen lists the sessions to choose from.
+    #[arg(short = 'r', long, value_name = "ID", num_args = 0..=1)]
+    pub resume: Option<Option<String>>,
+
+    /// Go on in a copy; the session itself stays as it is. With --continue or --resume.
+    #[arg(long)]
+    pub fork_session: bool,
 }
 
 /// Things to do other than to answer.
@@ -164,6 +184,7 @@ Examples:
   belvedere --plain                             line by line, without a screen
   belvedere --model ollama/qwen3                use a model on this machine
   belvedere --agent reviewer                    talk to one of your agents
+  belvedere -c                                  go on where you left off, with every agent
   belvedere agents check                        check agent files
   belvedere demo                                show what it looks like";
 

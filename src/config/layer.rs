@@ -143,6 +143,16 @@ pub(super) const ROWS: &[SettingRow] = &[
         |l| u64::MAX - l.min_task_chars as u64,
     ),
     SettingRow {
+        name: "limits.keep_days",
+        set: Setter::Number(0..=36_500, |l, n| l.keep_days = Some(n).filter(|days| *days > 0)),
+        project: ProjectRule::Never("it deletes your sessions"),
+    },
+    SettingRow {
+        name: "limits.keep_mb",
+        set: Setter::Number(0..=1_000_000, |l, n| l.keep_mb = Some(n).filter(|mb| *mb > 0)),
+        project: ProjectRule::Never("it deletes your sessions"),
+    },
+    SettingRow {
         name: "limits.budget_tokens",
         set: Setter::Amount(|config, text| {
             config.limits.budget.tokens = text.map(parse_tokens).transpose()?;

@@ -65,6 +65,10 @@ pub struct LimitSettings {
     pub result_chars: usize,
     /// Characters a task must have at least.
     pub min_task_chars: usize,
+    /// Days that a session is kept after its last use; `None` keeps them all.
+    pub keep_days: Option<u32>,
+    /// Megabytes (10^6 bytes) of all sessions; beyond them the oldest go. `None` is no limit.
+    pub keep_mb: Option<u32>,
     pub budget: BudgetLimit,
 }
 
@@ -82,6 +86,8 @@ impl Default for LimitSettings {
             report_chars: 8_000,
             result_chars: 50_000,
             min_task_chars: 30,
+            keep_days: Some(30),
+            keep_mb: Some(2_000),
             budget: BudgetLimit::default(),
         }
     }

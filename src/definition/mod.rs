@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
@@ -112,7 +112,7 @@ pub enum MemoryScope {
 }
 
 /// What keeps an agent apart from the files of the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
     /// A git worktree of its own, on a branch of its own.

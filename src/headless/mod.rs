@@ -138,7 +138,7 @@ fn status(outcome: &Outcome) -> u8 {
         Status::TurnLimit | Status::ToolLimit | Status::TimedOut | Status::Budget | Status::WrappedUp => {
             exit::CUT_SHORT
         }
-        Status::Cancelled | Status::Failed | Status::Empty => exit::FAILED,
+        Status::Cancelled | Status::Interrupted | Status::Failed | Status::Empty => exit::FAILED,
     }
 }
 

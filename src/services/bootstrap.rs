@@ -2,13 +2,15 @@
 //!
 //! Leaves what it means to `start`. Invariant: small files only are read, so that the first frame need not wait.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
 
 use super::connection;
+use super::resume::Resume;
+use super::saved_session::SavedSession;
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
@@ -36,6 +38,8 @@ pub struct Options {
     pub agents: Vec<Parsed>,
     /// The agent that the main agent works as (`--agent`).
     pub agent: Option<String>,
+    /// The session to go on with; `None` begins a new one.
+    pub resume: Option<Resume>,
     /// The file of this program, by which it starts the supervisors of commands.
     pub program: PathBuf,
 }
@@ -75,8 +79,10 @@ pub struct Bootstrap {
     pub agent: Option<Arc<AgentDefinition>>,
     /// What the environment says about subagents.
     pub subagents: Subagents,
-    /// Where the session is kept, if there is such a place. Nothing lies there yet.
+    /// Where the session is kept, if there is such a place. Of a new session nothing lies there yet.
     pub store: Option<Store>,
+    /// The session that is continued.
+    pub saved: Option<Arc<SavedSession>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -100,21 +106,26 @@ impl Bootstrap {
 
 /// Reads the configuration and finds the project. Returns an error if the working directory does not exist.
 pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
-    let cwd = std::fs::canonicalize(&options.directory)
-        .with_context(|| format!("cannot enter {}", options.directory.display()))?;
-    anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
     let environment = config::Environment::of_process();
-    let ground = ProjectRoot::around(&cwd, &environment, config::user(&environment));
+    let (mut cwd, mut ground) = working_folder(&options.directory, &environment)?;
+    let (paths, homeless) = match Paths::resolve(&environment) {
+        Ok(paths) => (Some(paths), None),
+        Err(error) => (None, Some(Diagnostic::new(error.to_string()))),
+    };
+    let wanted = match &options.resume {
+        Some(resume) => Some(resume.find(paths.as_ref(), &ground.root)?),
+        None => None,
+    };
+    if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.cwd != cwd) {
+        (cwd, ground) = working_folder(&wanted.cwd, &environment)
+            .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
+    }
     let overrides = Overrides {
         model: options.model.clone(),
         permission_mode: options.mode,
         max_turns: None,
         budget: options.budget,
         allowed_tools: options.grants.clone(),
-    };
-    let (paths, homeless) = match Paths::resolve(&environment) {
-        Ok(paths) => (Some(paths), None),
-        Err(error) => (None, Some(Diagnostic::new(error.to_string()))),
     };
     let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
     let told = ground.notices().into_iter().map(Diagnostic::new);
@@ -130,9 +141,24 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         user_dirs: user_dirs(&environment),
     };
     let secrets = Secrets::new(connection::provider_env(&config).secrets());
-    let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
-    let store = paths.as_ref().map(new_store);
-    Ok(Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store })
+    let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets.clone());
+    let (store, saved) = match (wanted, &paths) {
+        (Some(wanted), Some(paths)) => {
+            let fresh = options.resume.as_ref().is_some_and(|resume| resume.fork).then(|| new_store(paths));
+            let (store, saved) = wanted.open(fresh, &paths.state_dir, secrets, &place.project)?;
+            (Some(store), Some(Arc::new(saved)))
+        }
+        _ => (paths.as_ref().map(new_store), None),
+    };
+    Ok(Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store, saved })
+}
+
+/// Resolves the folder to work in, and finds the project around it.
+fn working_folder(directory: &Path, environment: &config::Environment) -> anyhow::Result<(PathBuf, ProjectRoot)> {
+    let cwd = std::fs::canonicalize(directory).with_context(|| format!("cannot enter {}", directory.display()))?;
+    anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
+    let ground = ProjectRoot::around(&cwd, environment, config::user(environment));
+    Ok((cwd, ground))
 }
 
 /// Finds the definition that the main agent shall work as, before anything is on the screen.

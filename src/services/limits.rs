@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::agent::{Budget, Limits, SessionEvent, Sink};
 use crate::config::Config;
+use crate::session::Retention;
 use crate::subagent::TreeLimits;
 
 pub(super) fn of_tree(config: &Config) -> TreeLimits {
@@ -44,4 +45,13 @@ pub(super) async fn budget(config: &Config, sink: &Sink) -> Budget {
         sink.emit_session(SessionEvent::BudgetChanged { limit }).await;
     }
     Budget::new(limit)
+}
+
+/// Returns how long sessions are kept.
+pub(super) fn retention(config: &Config) -> Retention {
+    const DAY: Duration = Duration::from_hours(24);
+    Retention {
+        age: config.limits.keep_days.map(|days| DAY * days),
+        bytes: config.limits.keep_mb.map(|mb| u64::from(mb) * 1_000_000),
+    }
 }

@@ -6,12 +6,14 @@
 mod agents;
 mod allowed;
 mod bootstrap;
-mod broken;
 mod connection;
 mod demo;
+mod earlier;
 mod limits;
 mod models;
 mod read_back;
+mod resume;
+mod saved_session;
 pub mod servers;
 mod session_handles;
 mod signals;
@@ -28,6 +30,8 @@ pub use bootstrap::{Bootstrap, FrontEnd, Options, SessionKind, Subagents, agent_
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use models::ModelOffers;
+pub use resume::{Resume, summaries};
+pub use saved_session::SavedSession;
 use servers::KnownServers;
 pub use session_handles::SessionHandles;
 pub use signals::{EndSignal, SignalEvent, Signals};
@@ -35,6 +39,7 @@ use worktrees::AbortOnDrop;
 
 use crate::agent::{LogEvent, Place, Sink};
 use crate::config::{self, Config, Paths, ProjectRoot};
+use crate::definition::AgentDefinition;
 use crate::message::Diagnostic;
 use crate::offline::Pace;
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, Permissions, Project};
@@ -42,7 +47,7 @@ use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
 use crate::session::{Allowed, Secrets, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Tree, TreeSetup, Unattended,
+    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
 use crate::tool::{Shell, schema_of, standard_tools};
 
@@ -56,15 +61,22 @@ pub struct Started {
 }
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
-    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store } = bootstrap;
+    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store, saved } =
+        bootstrap;
     let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());
     let secrets = Secrets::new(environment.secrets());
-    let (mut kept, listeners) = session_handles::keep(paths.as_ref().zip(store.as_ref()), &place, &secrets, listener);
+    let record = paths.as_ref().zip(store.as_ref());
+    let (mut kept, listeners) =
+        session_handles::keep(record, saved.as_deref(), (&place, options.kind), &secrets, listener).await;
     let sink = Sink::new(listeners);
     for text in notices(&diagnostics) {
         sink.notify(text).await;
     }
-    broken::announce(options.front_end, store.clone(), &sink).await;
+    if let Some(paths) = paths.as_ref().filter(|_| options.kind == SessionKind::Live) {
+        let place = (paths.state_dir.as_path(), place.project.as_path(), store.as_ref().map(Store::dir));
+        let says = options.front_end != FrontEnd::Headless && saved.is_none();
+        earlier::attend(place, says, limits::retention(&config), &sink).await;
+    }
     let approvals = ApprovalQueue::default();
     let approver = approver(options.front_end, &approvals);
     if options.kind == SessionKind::Live {
@@ -72,7 +84,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     }
     let allowed = paths.as_ref().filter(|_| options.kind == SessionKind::Live);
     let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &place.project));
-    let grants = grants(&options, &config, allowed.as_ref(), store.as_ref(), &sink).await;
+    let answered = saved.as_deref().map(SavedSession::answers).unwrap_or_default();
+    let grants = grants(&options, &config, allowed.as_ref(), store.as_ref(), &sink).await.with_active(answered);
     let mut permissions = Permissions::new(project(&ground, paths.as_ref()), config.permission_mode, grants);
     if let Some(allowed) = allowed {
         let (keeper, task) = allowed::keeper(allowed, secrets.clone(), sink.clone());
@@ -100,12 +113,12 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
     });
-    kept.looking = worktrees::look(&tree, options.front_end);
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
     let pace = if options.front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant };
-    let is_demo = demo.is_some();
+    let transcript = SavedSession::take_over(saved, &tree).await;
+    kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = ModelPreferences {
         flag: connection::meant(options.model.clone(), &config.aliases),
         config: connection::meant(config.model.clone(), &config.aliases),
@@ -123,17 +136,30 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     };
     let limits = limits::of_main(&config, options.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
-    let conversation = Conversation::new(tree, approvals, connecting, limits);
-    let conversation = if is_demo { conversation } else { conversation.reconnecting_by(reconnect) };
+    let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(transcript);
+    let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
+    Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
+}
+
+/// Returns a conversation as this front end needs it, with a main agent that works as the definition, if there is one, and
+/// with a choice of models, if there is any.
+fn at_front(
+    conversation: Conversation,
+    front_end: FrontEnd,
+    (agent, reconnect): (Option<Arc<AgentDefinition>>, Option<Reconnect>),
+) -> Conversation {
+    let conversation = match reconnect {
+        Some(reconnect) => conversation.reconnecting_by(reconnect),
+        None => conversation,
+    };
     let conversation = match agent {
         Some(definition) => conversation.working_as(definition),
         None => conversation,
     };
-    let conversation = match options.front_end {
+    match front_end {
         FrontEnd::Headless => conversation.waiting_for_reports(),
         FrontEnd::Screen | FrontEnd::Plain => conversation,
-    };
-    Started { conversation, session, kept }
+    }
 }
 
 /// Returns who is asked: the user, or nobody.

@@ -3,22 +3,23 @@
 //! Owns which file an event belongs to, and the time that the end may take. Leaves the files to `session`. Invariant: a
 //! slow disk does not hold up the end of the program.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::SessionKind;
 use super::agents::AgentFiles;
+use super::saved_session::SavedSession;
 use super::worktrees::AbortOnDrop;
 use crate::agent::{AgentEvent, EventKind, LogEvent, Place};
 use crate::config::Paths;
-use crate::message::{AgentId, Diagnostic, serialize_path};
-use crate::session::{Secrets, Store, Writer, log};
+use crate::message::{AgentId, Diagnostic};
+use crate::session::{MAIN, Route, Secrets, SessionMeta, Store, Writer, log};
 
 /// How long the end of the program waits for the disk.
 const DISK_GRACE: Duration = Duration::from_secs(2);
@@ -41,6 +42,11 @@ pub struct SessionHandles {
 impl SessionHandles {
     pub(super) fn handled(&self) -> Option<watch::Receiver<u64>> {
         self.writer.as_ref().map(Writer::handled)
+    }
+
+    /// Takes what keeps the program's log open, for whoever outlives the session.
+    pub fn take_log(&mut self) -> Option<log::LogGuard> {
+        self.log.take()
     }
 
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
@@ -68,34 +74,20 @@ impl SessionHandles {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Meta {
-    v: u32,
-    version: &'static str,
-    started: Timestamp,
-    #[serde(serialize_with = "serialize_path")]
-    cwd: PathBuf,
-    #[serde(serialize_with = "serialize_path")]
-    project: PathBuf,
-}
-
 /// Opens the session's log and returns it with everyone who listens, the log first.
-pub(super) fn keep(
+pub(super) async fn keep(
     kept: Option<(&Paths, &Store)>,
-    place: &Place,
+    saved: Option<&SavedSession>,
+    (place, kind): (&Place, SessionKind),
     secrets: &Secrets,
     listener: mpsc::Sender<Arc<LogEvent>>,
 ) -> (SessionHandles, Vec<mpsc::Sender<Arc<LogEvent>>>) {
     let Some((paths, store)) = kept else { return (SessionHandles::default(), vec![listener]) };
     let directives = std::env::var(log::VARIABLE).ok();
     let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
-    let meta = Meta {
-        v: 1,
-        version: env!("CARGO_PKG_VERSION"),
-        started: Timestamp::now(),
-        cwd: place.cwd.as_ref().clone(),
-        project: place.project.as_ref().clone(),
-    };
+    let forked_from = saved.and_then(|saved| saved.forked_from.clone());
+    let meta = SessionMeta::new(place.cwd.as_ref().clone(), place.project.as_ref().clone(), forked_from);
+    let meta = meta.demo(kind == SessionKind::Demo);
     let front_end = listener.clone();
     let on_error = move |error: Diagnostic| {
         let kind = EventKind::Notice { text: error.to_string() };
@@ -103,15 +95,20 @@ pub(super) fn keep(
         // The writer's thread may wait: it is no part of the runtime.
         let _ = front_end.blocking_send(Arc::new(LogEvent::Agent(notice)));
     };
-    let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_error);
+    let names = saved.map(|saved| saved.names.clone()).unwrap_or_default();
+    let (sender, writer) = Writer::spawn(store.clone(), meta, router(names), on_error);
+    for event in saved.into_iter().flat_map(|saved| &saved.missing) {
+        // The front end has them already. It fails only where nothing can be kept.
+        let _ = sender.send(Arc::clone(event)).await;
+    }
     (SessionHandles { writer: Some(writer), log, ..SessionHandles::default() }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message
 /// that ends the turn holds them whole, and a secret that is cut in two by a delta could not be recognised.
-fn router() -> impl FnMut(&Arc<LogEvent>) -> Option<Arc<str>> + Send + 'static {
-    let main: Arc<str> = "main".into();
-    let mut names = std::collections::HashMap::from([(AgentId::MAIN, main)]);
+fn router(names: HashMap<AgentId, Arc<str>>) -> impl FnMut(&Arc<LogEvent>) -> Option<Route> + Send + 'static {
+    let mut names = names;
+    names.insert(AgentId::MAIN, MAIN.into());
     move |event| {
         let agent = match &**event {
             LogEvent::Agent(AgentEvent { agent, kind: EventKind::Spawned(spawn), .. }) => {
@@ -121,6 +118,7 @@ fn router() -> impl FnMut(&Arc<LogEvent>) -> Option<Arc<str>> + Send + 'static {
             LogEvent::Agent(event) => event.agent,
             LogEvent::Session { .. } => AgentId::MAIN,
         };
-        names.get(&agent).filter(|_| !event.is_unkept()).cloned()
+        let agent = names.get(&agent).filter(|_| !event.is_unkept()).cloned()?;
+        Some(Route { agent, is_indexed: event.is_landmark() })
     }
 }

@@ -6,19 +6,27 @@
 
 mod agent_log;
 mod allowed;
+mod catalog;
 pub mod log;
+mod meta;
 mod part;
 mod reader;
 mod record;
+mod retention;
 mod secrets;
 mod store;
 mod tokens;
+mod unsent;
 mod writer;
 
 pub use allowed::Allowed;
+pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, sessions};
+pub use meta::SessionMeta;
 pub use part::{LogPart, PartLine, Stretch, read_part};
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
+pub use retention::{Retention, remove_old};
 pub use secrets::Secrets;
 pub use store::{SessionError, Store, append_line, history_file, keep_file, project_dir};
-pub use writer::Writer;
+pub use unsent::Unsent;
+pub use writer::{Route, Writer};

@@ -6,16 +6,17 @@
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::hash::BuildHasher as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
-use super::Secrets;
+use super::{PartLine, Secrets, Stretch, read_part};
 use crate::message::escaped_json;
 
 /// Something could not be kept or read.
@@ -39,6 +40,8 @@ pub struct Store {
     /// Where exported conversations go.
     exports: PathBuf,
     secrets: Secrets,
+    /// The folder of a session that is continued, locked, and the last number that a record of it has.
+    held: Option<(Arc<File>, u64)>,
 }
 
 impl Store {
@@ -48,20 +51,66 @@ impl Store {
         let start = started.strftime("%Y-%m-%dT%H-%M-%SZ");
         // Two programs may start in the same second.
         let id = RandomState::new().hash_one(started.as_nanosecond()) & 0x00ff_ffff;
-        let dir = state_dir.join("sessions").join(slug(project)).join(format!("{start}-{id:06x}"));
-        Self { dir: resolved(&dir), exports: state_dir.join("exports"), secrets }
+        let dir = project_sessions(state_dir, project).join(format!("{start}-{id:06x}"));
+        Self { dir: resolved(&dir), exports: state_dir.join("exports"), secrets, held: None }
+    }
+
+    /// Opens the folder of an earlier session, to go on with it. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be opened, or if another program has it open.
+    pub fn reopen(state_dir: &Path, dir: &Path, secrets: Secrets) -> Result<Self, SessionError> {
+        let error = |act| move |error| SessionError::new(dir, act, error);
+        let folder = File::open(dir).map_err(error("opened"))?;
+        match folder.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let busy = io::Error::new(io::ErrorKind::ResourceBusy, "it is open in another program");
+                return Err(SessionError::new(dir, "continued", busy));
+            }
+            // Where locks are not known there is nobody to keep out.
+            Err(TryLockError::Error(error)) => tracing::warn!(%error, "the session cannot be locked"),
+        }
+        let last = last_number(dir).map_err(error("read"))?;
+        Ok(Self {
+            dir: resolved(dir),
+            exports: state_dir.join("exports"),
+            secrets,
+            held: Some((Arc::new(folder), last)),
+        })
+    }
+
+    /// Copies the records of an earlier session into the folder of this new one, which then goes on from there. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read or written; what was copied is removed again.
+    pub fn copy_from(&self, dir: &Path) -> Result<(), SessionError> {
+        let copy = |from: &Path, to: &Path| -> io::Result<()> {
+            create_private_dir(to)?;
+            for entry in std::fs::read_dir(from)?.flatten() {
+                let is_record = entry.path().extension().is_some_and(|end| end == "jsonl" || end == "md");
+                if is_record && entry.file_type()?.is_file() {
+                    std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+                }
+            }
+            Ok(())
+        };
+        let reports = dir.join("reports");
+        let copied = copy(dir, &self.dir)
+            .and_then(|()| if reports.is_dir() { copy(&reports, &self.reports_dir()) } else { Ok(()) });
+        copied.map_err(|error| {
+            let _ = std::fs::remove_dir_all(&self.dir);
+            SessionError::new(dir, "copied", error)
+        })
+    }
+
+    /// Returns the lock of a folder that is continued, and the last number of its records.
+    pub(super) fn held(&self) -> Option<(Arc<File>, u64)> {
+        self.held.clone()
     }
 
     pub fn dir(&self) -> &Path {
         &self.dir
-    }
-
-    /// Returns the folder of the project's last session before this one, if nothing writes to it any more. Blocks.
-    pub fn last_ended(&self) -> Option<PathBuf> {
-        let entries = std::fs::read_dir(self.dir.parent()?).ok()?;
-        let last = entries.flatten().map(|entry| entry.path()).filter(|path| path < &self.dir).max()?;
-        File::open(&last).ok()?.try_lock().ok()?;
-        Some(last)
     }
 
     /// Returns the file of an agent's records, such as `explore-1.jsonl`.
@@ -85,11 +134,20 @@ impl Store {
     }
 
     /// Describes the session in its `meta.json`. Blocks.
-    pub(super) fn write_meta(&self, meta: &impl Serialize) -> Result<(), SessionError> {
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub fn describe(&self, meta: &impl Serialize) -> Result<(), SessionError> {
         let path = self.dir.join("meta.json");
         let json = serde_json::to_string_pretty(meta)
             .map_err(|error| SessionError::new(&path, "written", io::Error::other(error)))?;
         write_whole(&path, self.secrets.mask_json(json).as_bytes())
+    }
+
+    /// Writes a file of the session whole, with the secrets masked, and makes its folder if need be. Blocks.
+    pub(super) fn write_private(&self, path: &Path, json: &str) -> Result<(), SessionError> {
+        self.create()?;
+        write_whole(path, self.secrets.mask_json(json.to_owned()).as_bytes())
     }
 
     pub(super) fn create(&self) -> Result<(), SessionError> {
@@ -163,6 +221,11 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
+/// Returns the folder of a project's sessions.
+pub(super) fn project_sessions(state_dir: &Path, project: &Path) -> PathBuf {
+    state_dir.join("sessions").join(slug(project))
+}
+
 /// Returns the file that holds the messages sent in a project, beside its sessions.
 pub fn history_file(state_dir: &Path, project: &Path) -> PathBuf {
     state_dir.join("history").join(format!("{}.jsonl", slug(project)))
@@ -213,6 +276,26 @@ pub(super) fn end_torn_line(file: &mut File) -> io::Result<()> {
     let mut last = [b'\n'];
     let is_torn = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).is_ok() && last != *b"\n";
     if is_torn { file.write_all(b"\n") } else { Ok(()) }
+}
+
+/// Returns the largest number that a record in this folder has. A number stands at the beginning of its line, also of one
+/// that was cut.
+fn last_number(dir: &Path) -> io::Result<u64> {
+    const TAIL_BYTES: u64 = 4 << 10;
+    let number = |line: &PartLine| -> Option<u64> {
+        let head = std::str::from_utf8(line.bytes.get(..line.bytes.len().min(64))?).ok()?;
+        let digits = head.split_once("\"seq\":")?.1;
+        digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())].parse().ok()
+    };
+    let mut last = 0;
+    for entry in std::fs::read_dir(dir)?.flatten() {
+        if entry.path().extension().is_some_and(|end| end == "jsonl")
+            && let Ok(part) = read_part(&entry.path(), Stretch::Before(u64::MAX), TAIL_BYTES)
+        {
+            last = part.lines.iter().filter_map(number).max().unwrap_or(0).max(last);
+        }
+    }
+    Ok(last)
 }
 
 /// Names a project's folder: readable, and different for each path.

@@ -14,6 +14,7 @@ use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
 use super::agent_log::AgentLog;
+use super::catalog::INDEX;
 use super::{Record, SessionError, Store, VERSION};
 use crate::message::Diagnostic;
 
@@ -28,6 +29,21 @@ const MAX_HELD_BYTES: usize = 16 << 20;
 /// Reports of one session, so that a disk that comes and goes does not fill the screen. All are in the log.
 const MAX_REPORTS: usize = 20;
 
+/// Where a record is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The agent whose file gets it.
+    pub agent: Arc<str>,
+    /// Whether the index of the session gets it too: what is needed to show every agent without reading their files.
+    pub is_indexed: bool,
+}
+
+impl From<&str> for Route {
+    fn from(agent: &str) -> Self {
+        Self { agent: agent.into(), is_indexed: false }
+    }
+}
+
 /// A running writer. It ends when every sender is gone.
 #[derive(Debug)]
 pub struct Writer {
@@ -39,12 +55,12 @@ pub struct Writer {
 impl Writer {
     /// Starts to write to `store`. The folder and its `meta.json`, which holds `meta`, are made with the first record.
     ///
-    /// `route` names the agent whose file gets a record; `None` leaves the record out. `on_error` is called when
-    /// something begins or ceases to be wrong, from another thread.
+    /// `route` says where a record is kept; `None` leaves it out. `on_error` is called when something begins or ceases to
+    /// be wrong, from another thread.
     pub fn spawn<R, M>(
         store: Store,
         meta: M,
-        route: impl FnMut(&R) -> Option<Arc<str>> + Send + 'static,
+        route: impl FnMut(&R) -> Option<Route> + Send + 'static,
         on_error: impl FnMut(Diagnostic) + Send + 'static,
     ) -> (mpsc::Sender<R>, Self)
     where
@@ -54,14 +70,15 @@ impl Writer {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let (progress, handled) = watch::channel(0);
         let last = Arc::new(OnceLock::new());
+        let (lock, seq) = store.held().map_or((None, 0), |(lock, last)| (Some(lock), last));
         let mut thread = Thread {
             store,
             meta,
             route,
             on_error,
-            seq: 0,
+            seq,
             logs: HashMap::new(),
-            lock: None,
+            lock,
             error: None,
             lost: 0,
             reports: 0,
@@ -90,16 +107,16 @@ impl Writer {
     }
 }
 
-struct Thread<M, Route, F> {
+struct Thread<M, ToRoute, F> {
     store: Store,
     meta: M,
-    route: Route,
+    route: ToRoute,
     on_error: F,
     seq: u64,
     /// The files of the agents.
     logs: HashMap<Arc<str>, AgentLog>,
     /// The folder, locked as long as the session runs; none before there is something to keep.
-    lock: Option<File>,
+    lock: Option<Arc<File>>,
     error: Option<String>,
     /// Records that did not fit into memory since it began.
     lost: u64,
@@ -108,10 +125,10 @@ struct Thread<M, Route, F> {
     last: Arc<OnceLock<String>>,
 }
 
-impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
+impl<M: Serialize, ToRoute, F: FnMut(Diagnostic)> Thread<M, ToRoute, F> {
     fn run<R: Serialize>(&mut self, mut receiver: mpsc::Receiver<R>, progress: &watch::Sender<u64>)
     where
-        Route: FnMut(&R) -> Option<Arc<str>>,
+        ToRoute: FnMut(&R) -> Option<Route>,
     {
         while let Some(first) = receiver.blocking_recv() {
             let mut count = 1;
@@ -130,9 +147,9 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
 
     fn take<R: Serialize>(&mut self, body: &R)
     where
-        Route: FnMut(&R) -> Option<Arc<str>>,
+        ToRoute: FnMut(&R) -> Option<Route>,
     {
-        let Some(agent) = (self.route)(body) else { return };
+        let Some(Route { agent, is_indexed }) = (self.route)(body) else { return };
         self.seq += 1;
         match self.store.line(&Record { v: VERSION, seq: self.seq, body }) {
             Ok(line) => {
@@ -140,8 +157,11 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
                     self.lost += 1;
                     return;
                 }
-                let path = self.store.path_of(&agent);
-                self.logs.entry(agent).or_insert_with(|| AgentLog::new(path)).push(&line);
+                let index = is_indexed.then(|| Arc::from(INDEX));
+                for file in [Some(agent), index].into_iter().flatten() {
+                    let path = self.store.path_of(&file);
+                    self.logs.entry(file).or_insert_with(|| AgentLog::new(path)).push(&line);
+                }
             }
             Err(error) => {
                 let path = self.store.path_of(&agent);
@@ -166,8 +186,10 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         }
         let mut first_error = None;
         let mut open = self.logs.values().filter(|log| log.is_open()).count();
-        let waiting: Vec<Arc<str>> =
+        let mut waiting: Vec<Arc<str>> =
             self.logs.iter().filter(|(_, log)| log.held() > 0).map(|(agent, _)| Arc::clone(agent)).collect();
+        // The index never knows more than the files of the agents.
+        waiting.sort_by_key(|file| **file == *INDEX);
         for agent in waiting {
             if open >= MAX_OPEN {
                 self.close_all();
@@ -200,12 +222,12 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         }
         let was_deleted = self.lock.is_some();
         self.store.create()?;
-        self.store.write_meta(&self.meta)?;
+        self.store.describe(&self.meta)?;
         let lock =
             File::open(self.store.dir()).map_err(|error| SessionError::new(self.store.dir(), "opened", error))?;
         // Where locks are not known, nothing is said at the next start about how this session ended.
         let _ = lock.try_lock();
-        self.lock = Some(lock);
+        self.lock = Some(Arc::new(lock));
         if was_deleted {
             self.report(format!(
                 "The folder of this session was deleted; it has been recreated: {}. Its contents are lost.",
@@ -244,12 +266,20 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
     fn close(&mut self) {
         self.flush();
         self.close_all();
-        let lost = self.lost + self.logs.values().map(AgentLog::lines).sum::<u64>();
+        let lost = self.lost + self.unwritten();
         if let Some(error) = self.error.take() {
             let words = format!("{error}. This session is not saved whole: {lost} of its records are lost.");
             tracing::warn!("{words}");
             let _ = self.last.set(words);
         }
+        if let Some(lock) = &self.lock {
+            let _ = lock.unlock();
+        }
+    }
+
+    /// Returns how many records are not on the disk. Those of the index stand in the files of the agents too.
+    fn unwritten(&self) -> u64 {
+        self.logs.iter().filter(|(file, _)| ***file != *INDEX).map(|(_, log)| log.lines()).sum()
     }
 
     fn report(&mut self, words: String) {

@@ -43,6 +43,11 @@ pub enum Command {
         /// The next message; `None` asks it to go on where it stopped.
         message: Option<(MessageId, String)>,
     },
+    /// Resumes agents that were interrupted, in this order: those below others first, so that reports are waited for. The
+    /// main agent goes on where it was, or once it gets the reports of its subagents.
+    ResumeAll {
+        agents: Vec<AgentId>,
+    },
     Move {
         agent: AgentId,
         run_mode: RunMode,

@@ -89,6 +89,9 @@ pub enum Refusal {
     /// It cannot be resumed, because it has not ended.
     #[error("{name} still works. SendMessage tells it more, TaskStop stops it.")]
     StillWorks { name: String },
+    /// It worked in an earlier run of the program, and nobody made it ready.
+    #[error("{name} cannot go on: there is no model to ask.")]
+    NotReady { name: String },
     /// The model that was asked for cannot be used; the text says why.
     #[error("{0}")]
     UnknownModel(String),

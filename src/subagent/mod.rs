@@ -20,6 +20,7 @@ pub use main_agent::conversation::{Connecting, Conversation, Reconnect, connecte
 pub use main_agent::draft::{DRAFT_CALL, drafting_agent};
 pub use main_agent::mention;
 pub use registry::approvals::{ApprovalQueue, Unattended, unattended_refusal};
+pub use registry::saved::SavedAgent;
 pub use run::read_back::{self, ReadBack};
 pub use run::report;
 pub use spawn::admission::effort_note;

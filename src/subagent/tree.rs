@@ -191,6 +191,11 @@ impl Tree {
         (id, format!("{agent_type}-{}", id.0))
     }
 
+    /// Gives no number up to this one to another subagent.
+    pub(in crate::subagent) fn skip_number(&self, taken: AgentId) {
+        self.0.next_id.fetch_max(taken.0.saturating_add(1), Ordering::Relaxed);
+    }
+
     pub(in crate::subagent) fn sink(&self) -> &Sink {
         &self.0.setup.sink
     }

@@ -15,11 +15,11 @@ use super::remembered::{Persister, RememberedChoices};
 use super::terminal::Terminal;
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
-use crate::app::{Effect, Event};
+use crate::app::{Effect, Event, UserChoice};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::message::sanitize_line;
-use crate::services::ModelOffers;
+use crate::services::{ModelOffers, summaries};
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -30,6 +30,7 @@ pub(super) struct EffectRunner {
     history: Option<Arc<PathBuf>>,
     store: Option<Arc<Store>>,
     persister: Option<Persister>,
+    state_dir: Option<PathBuf>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
     models: ModelOffers,
@@ -41,6 +42,7 @@ pub(super) struct Storage {
     pub history: Option<PathBuf>,
     pub memory: Option<RememberedChoices>,
     pub store: Option<Store>,
+    pub state_dir: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -48,6 +50,8 @@ pub(super) enum AfterEffect {
     Done,
     Outside(Program),
     Theme(String),
+    /// Leave for another session.
+    Open(String),
     Quit,
 }
 
@@ -60,14 +64,16 @@ impl EffectRunner {
         (library, models): (Arc<Library>, ModelOffers),
         notifier: Notifier,
     ) -> Self {
-        let Storage { history, memory, store } = kept;
-        let persister = memory.map(|memory| persister(Arc::new(memory), back.clone()));
+        let Storage { history, memory, store, state_dir } = kept;
+        let store = store.map(Arc::new);
+        let persister = memory.map(|memory| persister(Arc::new(memory), store.clone(), back.clone()));
         Self {
             back,
             commands,
             persister,
+            state_dir,
             history: history.map(Arc::new),
-            store: store.map(Arc::new),
+            store,
             cwd: Arc::new(cwd),
             library,
             models,
@@ -121,6 +127,16 @@ impl EffectRunner {
                 self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
             }
             Effect::ListModels => self.list_models(),
+            Effect::ListSessions => {
+                let (state_dir, store) = (self.state_dir.clone(), self.store.clone());
+                self.in_background(move || {
+                    let sessions = state_dir.map(|dir| summaries(&dir, None)).unwrap_or_default();
+                    let is_own = |id: &str| store.as_ref().is_some_and(|store| store.dir().ends_with(id));
+                    let others = sessions.into_iter().filter(|session| !is_own(&session.id)).collect();
+                    Ok(Some(Event::SessionsListed(others)))
+                });
+            }
+            Effect::OpenSession(id) => return Ok(AfterEffect::Open(id)),
             Effect::Copy(text) => terminal.copy(&text)?,
             Effect::EditText(text) => return Ok(AfterEffect::Outside(Program::Editor(text))),
             Effect::Page(text) => return Ok(AfterEffect::Outside(Program::Pager(text))),
@@ -192,10 +208,18 @@ impl EffectRunner {
     }
 }
 
-fn persister(memory: Arc<RememberedChoices>, back: mpsc::UnboundedSender<Event>) -> Persister {
+fn persister(
+    memory: Arc<RememberedChoices>,
+    store: Option<Arc<Store>>,
+    back: mpsc::UnboundedSender<Event>,
+) -> Persister {
     Persister::start(move |choice| {
-        if let Err(error) = memory.write(&choice) {
-            let _ = back.send(Event::Error(format!("Choice not saved: {error:#}.")));
+        let written = match (&choice, &store) {
+            (UserChoice::Unsent(unsent), Some(store)) => store.keep_unsent(unsent).map_err(anyhow::Error::from),
+            _ => memory.write(&choice),
+        };
+        if let Err(error) = written {
+            let _ = back.send(Event::Error(format!("Not saved: {error:#}.")));
         }
     })
 }

@@ -109,6 +109,8 @@ impl RememberedChoices {
                 };
                 (&self.layout, toml::to_string(&record)?)
             }
+            // It belongs to the session.
+            UserChoice::Unsent(_) => return Ok(()),
         };
         Ok(session::keep_file(path, &text)?)
     }

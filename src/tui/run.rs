@@ -27,7 +27,7 @@ use crate::app::key::Input;
 use crate::app::{App, Effect, Event, Setup};
 use crate::definition::Library;
 use crate::message::Spent;
-use crate::services::{EndSignal, ModelOffers, SignalEvent, Signals};
+use crate::services::{EndSignal, ModelOffers, SavedSession, SignalEvent, Signals};
 use crate::subagent::Command;
 
 /// Shortest time between two frames that no key asked for.
@@ -39,6 +39,8 @@ const BATCH: usize = 256;
 pub struct ScreenSetup {
     /// For the app. The time and the size are those of the first frame, and not known yet.
     pub(super) app: Setup,
+    /// The session that is continued.
+    pub(super) saved: Option<Arc<SavedSession>>,
     pub(super) events: mpsc::Receiver<Arc<LogEvent>>,
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) cwd: PathBuf,
@@ -57,13 +59,15 @@ pub struct Farewell {
     pub running: Vec<String>,
     pub spent: Spent,
     pub ended_by: Option<EndSignal>,
+    /// The session to go on with next.
+    pub next: Option<String>,
 }
 
 /// Shows the screen until the user leaves. Fails if there is no terminal, or it is gone.
 pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
-    let ScreenSetup { app, events, commands, cwd, theme, themes, storage, library, models, notifier } = setup;
+    let ScreenSetup { app, saved, events, commands, cwd, theme, themes, storage, library, models, notifier } = setup;
     let terminal = Terminal::enter(app.mouse).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
@@ -71,7 +75,14 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     let highlighter = Highlighter::new(move || {
         let _ = wake.send(Event::Refresh);
     });
-    let app = App::new(Setup { now: Instant::now(), size: (size.width, size.height), ..app });
+    let app = Setup { now: Instant::now(), size: (size.width, size.height), ..app };
+    let app = match saved {
+        Some(saved) => {
+            let events: Vec<_> = saved.events.iter().chain(&saved.missing).cloned().collect();
+            App::restored(app, &events, &saved.spent_before, &saved.unsent)
+        }
+        None => App::new(app),
+    };
     let mut stage = Stage {
         terminal,
         screen: Screen::new(theme, highlighter),
@@ -84,8 +95,8 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     stage.draw()?;
     let runner = EffectRunner::new(back, commands, storage, cwd, (library, models), notifier);
     runner.load_initial_state();
-    let mut sources =
-        Sources { events, open: true, returned, input: Some(InputStream::open()?), signals, ended_by: None };
+    let input = Some(InputStream::open()?);
+    let mut sources = Sources { events, open: true, returned, input, signals, ended_by: None, next: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
     runner.finish().await;
     left?;
@@ -94,6 +105,7 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
         running: agents.running().map(|agent| agent.name.clone()).collect(),
         spent: agents.spent(),
         ended_by: sources.ended_by,
+        next: sources.next,
     })
 }
 
@@ -118,6 +130,8 @@ struct Sources<'a> {
     input: Option<InputStream>,
     signals: &'a mut Signals,
     ended_by: Option<EndSignal>,
+    /// The session that the user goes on with.
+    next: Option<String>,
 }
 
 /// How soon what has happened is to be dealt with.
@@ -173,6 +187,10 @@ impl Stage {
                     AfterEffect::Done => {}
                     AfterEffect::Outside(program) => self.hand_over(program, sources, runner).await?,
                     AfterEffect::Theme(name) => self.set_theme(name),
+                    AfterEffect::Open(session) => {
+                        sources.next = Some(session);
+                        return Ok(ControlFlow::Break(()));
+                    }
                     AfterEffect::Quit => return Ok(ControlFlow::Break(())),
                 }
             }
@@ -266,7 +284,7 @@ impl Stage {
 impl Sources<'_> {
     /// Waits until something happens, or until the deadline.
     async fn wait(&mut self, deadline: Option<Instant>, batch: &mut Vec<Event>) -> Result<Urgency> {
-        let Self { events, open, returned, input, signals, ended_by } = self;
+        let Self { events, open, returned, input, signals, ended_by, next: _ } = self;
         let mut arrived = Vec::new();
         let sleep = async {
             match deadline {

@@ -21,12 +21,13 @@ use crate::message::sanitize_line;
 use crate::services::{Bootstrap, ModelOffers, SessionKind};
 use crate::subagent::Command;
 
-/// Returns what the screen of a session needs. What is wrong with keys or theme becomes a notice. Returns an error if
+/// Returns what the screen of a session needs, which begins with the command `first`. What is wrong with keys or theme becomes a notice. Returns an error if
 /// not even the built-in theme can be read.
 pub fn screen_setup(
     bootstrap: &Bootstrap,
     events: mpsc::Receiver<Arc<LogEvent>>,
     commands: mpsc::UnboundedSender<Command>,
+    first: Option<&'static str>,
 ) -> Result<ScreenSetup> {
     let environment = Environment::of_process();
     let ui = &bootstrap.config.ui;
@@ -56,15 +57,18 @@ pub fn screen_setup(
         themes: themes.names(),
         theme: name,
         zone: jiff::tz::TimeZone::system(),
+        first,
     };
+    let state_dir = bootstrap.paths.as_ref().map(|paths| paths.state_dir.clone());
     Ok(ScreenSetup {
         app,
+        saved: bootstrap.saved.clone(),
         events,
         commands,
         cwd: bootstrap.place.cwd.as_ref().clone(),
         theme,
         themes,
-        storage: Storage { history: bootstrap.history_file(), memory, store: bootstrap.store.clone() },
+        storage: Storage { history: bootstrap.history_file(), memory, store: bootstrap.store.clone(), state_dir },
         library: Arc::clone(&bootstrap.library),
         models: ModelOffers::of(bootstrap),
         notifier: Notifier::choose(&ui.notify, |name| environment.get(name).map(str::to_owned)),

@@ -14,8 +14,15 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 6] =
-    ["README.md", "docs/agents.md", "docs/configuration.md", "docs/headless.md", "docs/keys.md", "docs/permissions.md"];
+const PAGES: [&str; 7] = [
+    "README.md",
+    "docs/agents.md",
+    "docs/configuration.md",
+    "docs/headless.md",
+    "docs/keys.md",
+    "docs/permissions.md",
+    "docs/sessions.md",
+];
 /// The pages for those who change the program.
 const INTERNAL: [&str; 2] = ["CONTRIBUTING.md", "CHANGELOG.md"];
 /// Most lines of the README.

@@ -156,6 +156,11 @@ impl Ledger {
         self.spent
     }
 
+    /// Counts what was used before the books were opened.
+    pub fn set_spent(&mut self, spent: Amount) {
+        self.spent = spent;
+    }
+
     /// Returns what requests under way may use.
     pub fn reserved(&self) -> Amount {
         self.seats.values().map(|held| held.request).sum()

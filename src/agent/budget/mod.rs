@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::message::{BudgetLimit, Dollars, grouped};
+use crate::message::{BudgetLimit, Dollars, Spent, grouped};
 use ledger::{Amount, Ask, Ledger, Left};
 pub(super) use reservation::{BudgetReservation, Reserved};
 
@@ -41,6 +41,16 @@ impl Budget {
 
     pub fn spent(&self) -> Amount {
         self.ledger().spent()
+    }
+
+    /// Counts what was used before the program began.
+    pub fn set_spent(&self, spent: &Spent) {
+        let amount = Amount {
+            tokens: spent.usage.total(),
+            usd: spent.cost_usd.unwrap_or(0.0),
+            estimated: spent.usage.estimated,
+        };
+        self.ledger().set_spent(amount);
     }
 
     pub fn left(&self) -> Left {

@@ -20,8 +20,9 @@ use std::time::Instant;
 use self::agent_view::AgentView;
 use self::cells::{CellId, CellKind};
 use self::order::AgentOrder;
+use self::state::Phase;
 use self::worktrees::KeptWorktrees;
-use crate::agent::{AgentEvent, EventKind, RunMode, Spent};
+use crate::agent::{AgentEvent, EventKind, RunMode, Spent, Status};
 use crate::message::{AgentId, BudgetLimit, sanitize, sanitize_line, shown_name};
 
 #[derive(Debug, Clone)]
@@ -187,6 +188,17 @@ impl Agents {
 
     pub(super) fn set_budget(&mut self, limit: BudgetLimit) {
         self.budget = limit;
+    }
+
+    /// Counts what was used before the present conversation.
+    pub(super) fn add_spent(&mut self, spent: &Spent) {
+        self.spent.add(spent);
+    }
+
+    /// Returns the agents that the end of the program interrupted, those below others first, the main agent last.
+    pub fn interrupted(&self) -> impl Iterator<Item = &AgentView> {
+        let was_interrupted = |agent: &&AgentView| agent.phase == Phase::Ended(Status::Interrupted);
+        self.children.values().rev().chain([&self.main]).filter(was_interrupted)
     }
 
     pub fn spent_before(&self) -> Spent {

@@ -133,6 +133,9 @@ pub(in crate::app) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
     match outcome.status {
         Status::Completed => None,
         Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
+        Status::Interrupted => {
+            Some(CellKind::Notice { text: reason("Interrupted: Belvedere ended. Say “go on”.") })
+        }
         Status::Empty => Some(CellKind::Notice { text: reason("The model ended without an answer. Ask again.") }),
         Status::Failed => Some(CellKind::Error { text: reason("The run failed. Ask again.") }),
         Status::TurnLimit => Some(CellKind::Notice { text: reason("Stopped at the turn limit. Say “go on”.") }),

@@ -135,6 +135,12 @@ impl PendingRequests {
         out.send(Command::Resume { agent: id, message });
     }
 
+    /// Asks agents to go on, one after the other.
+    pub(in crate::app) fn resume_all(&mut self, agents: Vec<AgentId>, out: &mut Outbox) {
+        self.resuming.extend(agents.iter().filter(|id| !id.is_main()));
+        out.send(Command::ResumeAll { agents });
+    }
+
     /// Takes in that something asked for is true. Returns `true` if an agent has ended because the user stopped it.
     pub(in crate::app) fn apply(&mut self, event: &AgentEvent) -> bool {
         let id = event.agent;

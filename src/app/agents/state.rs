@@ -286,6 +286,7 @@ impl AgentState {
                 Status::Empty => end("no report", "no report", Sign::Neutral, Neutral, Failed),
                 // What the user asked for needs no second look.
                 Status::Cancelled => end("stopped", "stopped", Sign::Stopped, Neutral, Stopped),
+                Status::Interrupted => end("interrupted", "interrupted", Sign::Stopped, Attention, Stopped),
                 Status::WrappedUp => end("wrapped up", "wrapped", Sign::Done, Good, Done),
                 Status::TurnLimit => end("turn limit", "cut off", Sign::Stopped, Attention, Stopped),
                 Status::ToolLimit => end("tool limit", "cut off", Sign::Stopped, Attention, Stopped),

@@ -9,7 +9,7 @@ mod run;
 pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share, spent_words};
 
 use super::composer::Candidate;
-use super::settings::models;
+use super::settings::{models, sessions};
 use super::{App, Popup, lists};
 use crate::agent::WorktreeAct;
 
@@ -53,6 +53,7 @@ pub trait PlainSession {
     /// Stops one agent, or `all`.
     fn cancel(&mut self, agent: &str);
     fn wrap_up(&mut self, agent: &str);
+    fn sessions(&mut self);
     /// Resumes an ended agent, with the message that may follow its name.
     fn resume(&mut self, words: &str);
     /// Moves an agent to the background, or back.
@@ -127,6 +128,8 @@ pub static COMMANDS: &[SlashCommand] = &[
             plain.clear();
         },
     ),
+    SlashCommand::new("sessions", "", "go on with an earlier session", |app, _| sessions::open(app))
+        .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
     SlashCommand::new("layout", "[NAME]", "choose the layout: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),
@@ -147,10 +150,10 @@ pub static COMMANDS: &[SlashCommand] = &[
         app.slash_life("wrapup", agent);
     })
     .plain_with(AGENT, "N wraps up an agent: it reports now.", Plain::wrap_up),
-    SlashCommand::new("resume", "[N [MESSAGE]]", "resume an ended agent, optionally with a message", |app, agent| {
+    SlashCommand::new("resume", "[N [MESSAGE]|all]", "resume an ended agent, or all", |app, agent| {
         app.slash_life("resume", agent);
     })
-    .plain_with(AGENT, "N resumes an ended agent; add a message to say what to do next.", Plain::resume),
+    .plain_with(AGENT, "N resumes an ended agent; add a message to say what to do next. /resume all goes on with all interrupted ones.", Plain::resume),
     SlashCommand::new("background", "[N]", "move an agent to the background or foreground", |app, agent| {
         app.slash_life("background", agent);
     })

@@ -88,6 +88,36 @@ impl App {
         self.messages.queue(agent, text)
     }
 
+    /// Carries out an act on the agent that has the focus.
+    pub(in crate::app) fn act_on_agent(&mut self, action: Action) {
+        let Some(id) = self.focused_agent() else { return };
+        match action {
+            Action::Stop => self.requests.stop(id, &self.agents, &mut self.out),
+            Action::WrapUp => {
+                let key = self.keymap().chord_of(Context::Agents, action).unwrap_or_default();
+                self.requests.wrap_up_at_key(&key, id, &self.agents, &mut self.out);
+            }
+            Action::Resume => self.resume(id),
+            _ => self.requests.change_mode(id, &self.agents, &mut self.out),
+        }
+    }
+
+    /// Resumes every agent that an earlier end of the program interrupted. The main agent goes on with their reports.
+    pub(in crate::app) fn resume_all(&mut self) {
+        let children: Vec<AgentId> =
+            self.agents.interrupted().map(|agent| agent.id).filter(|id| !id.is_main()).collect();
+        let is_main = self.agents.interrupted().any(|agent| agent.id.is_main());
+        let text = match (children.len(), is_main) {
+            (0, false) => return self.out.inform("no agent was interrupted; r resumes one that has ended"),
+            (0, true) => "the main agent goes on".to_owned(),
+            (1, _) => "1 agent resumed".to_owned(),
+            (count, _) => format!("{count} agents resumed"),
+        };
+        self.requests.resume_all(if children.is_empty() { vec![AgentId::MAIN] } else { children }, &mut self.out);
+        self.update_prompt_label();
+        self.out.inform(text);
+    }
+
     /// Resumes an ended agent; a completed one needs a new message first.
     pub(in crate::app) fn resume(&mut self, id: AgentId) {
         let Some(agent) = self.agents.get(id) else { return };
@@ -262,6 +292,10 @@ impl App {
             };
         }
         let (wanted, said) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+        if name == "resume" && wanted == "all" {
+            self.messages.drop_command();
+            return self.resume_all();
+        }
         let Some(agent) = self.agents.find(wanted) else {
             self.out.warn(format!("usage: /{name} N (see /tasks)"));
             return;

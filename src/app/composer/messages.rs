@@ -14,6 +14,7 @@ use crate::app::outbox::Outbox;
 use crate::app::{AgentView, Agents, Effect};
 use crate::definition::Listed;
 use crate::message::{AgentId, MessageId};
+use crate::session::Unsent;
 use crate::subagent::Command;
 
 /// How old the list of files may be when a file is named.
@@ -177,6 +178,37 @@ impl Messages {
         let id = self.last_sent;
         self.queued.entry(agent).or_default().push(Queued { id, text });
         id
+    }
+
+    /// Returns what is written and not read, for whom.
+    pub(in crate::app) fn unsent(&self) -> Unsent {
+        let mut texts: BTreeMap<AgentId, String> = BTreeMap::new();
+        let mut add = |agent: AgentId, text: &str| {
+            let texts = texts.entry(agent).or_default();
+            texts.push_str(if texts.is_empty() { "" } else { "\n\n" });
+            texts.push_str(text);
+        };
+        for (agent, queued) in &self.queued {
+            for queued in queued {
+                add(*agent, &queued.text);
+            }
+        }
+        self.drafts.iter().for_each(|(agent, draft)| add(*agent, &draft.expanded()));
+        if !self.composer.is_empty() {
+            add(self.target.unwrap_or(AgentId::MAIN), &self.composer.expanded());
+        }
+        Unsent(texts)
+    }
+
+    /// Puts what was written before to where it was written.
+    pub(in crate::app) fn restore(&mut self, unsent: &Unsent) {
+        for (agent, text) in &unsent.0 {
+            if agent.is_main() {
+                self.composer.set_text(text);
+            } else {
+                self.drafts.insert(*agent, Draft::of(text));
+            }
+        }
     }
 
     /// Returns `true` if something is being written for a subagent.

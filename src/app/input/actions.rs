@@ -162,6 +162,7 @@ impl App {
             | Action::OpenThere => self.act_in_timeline(action),
             Action::Leave => self.leave(),
             Action::Stop | Action::WrapUp | Action::Resume | Action::Background => self.act_on_agent(action),
+            Action::ResumeAll => self.resume_all(),
             Action::StopAll => self.stop_all(),
             Action::ApproveOnce
             | Action::ApproveAlways
@@ -331,20 +332,6 @@ impl App {
             self.view.set_focus(Focus::Conversation);
         } else {
             self.view.open_full(id);
-        }
-    }
-
-    /// Carries out an act on the agent that has the focus.
-    fn act_on_agent(&mut self, action: Action) {
-        let Some(id) = self.focused_agent() else { return };
-        match action {
-            Action::Stop => self.requests.stop(id, &self.agents, &mut self.out),
-            Action::WrapUp => {
-                let key = self.keymap().chord_of(Context::Agents, action).unwrap_or_default();
-                self.requests.wrap_up_at_key(&key, id, &self.agents, &mut self.out);
-            }
-            Action::Resume => self.resume(id),
-            _ => self.requests.change_mode(id, &self.agents, &mut self.out),
         }
     }
 

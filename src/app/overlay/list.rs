@@ -13,7 +13,7 @@ use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
-use crate::app::settings::models;
+use crate::app::settings::{models, sessions};
 use crate::app::{Action, AgentState, AgentView, App, Effect};
 use crate::message::columns::width;
 use crate::message::{AgentId, reveal_line, sanitize_line};
@@ -331,6 +331,21 @@ pub static MODELS: ListKind = ListKind {
     shows_choice: false,
 };
 
+/// The sessions to go on with.
+pub static SESSIONS: ListKind = ListKind {
+    name: "sessions",
+    title: |_| "sessions".to_owned(),
+    columns: 110,
+    head: Some(sessions::head),
+    has_query: true,
+    entries: sessions::entries,
+    empty: "no session matches",
+    accept_word: Some("go on"),
+    accept: sessions::accept,
+    acts: &[],
+    shows_choice: true,
+};
+
 /// What is allowed in advance, to look at and to take back.
 pub static GRANTS: ListKind = ListKind {
     name: "grants",
@@ -444,7 +459,8 @@ pub static FOLDERS: ListKind = ListKind {
     shows_choice: false,
 };
 
-fn age(seconds: u64) -> String {
+/// Returns how long ago something was, in a word.
+pub(in crate::app) fn age(seconds: u64) -> String {
     match seconds {
         ..60 => "just now".to_owned(),
         60..3_600 => format!("{} min", seconds / 60),

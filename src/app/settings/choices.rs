@@ -7,12 +7,15 @@ use crate::app::layout::LayoutMode;
 use crate::app::lists::about_theme;
 use crate::app::outbox::Outbox;
 use crate::app::{Effect, MouseCapture};
+use crate::session::Unsent;
 
 /// Something that was chosen for longer than this session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserChoice {
     Theme(String),
     Arrangement(Arrangement),
+    /// What is written and not read, to be found again if the session goes on.
+    Unsent(Unsent),
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,12 +33,14 @@ pub(in crate::app) struct Settings {
     shown_theme: String,
     /// How the agents were placed when that was last handed on.
     arranged: Arrangement,
+    /// What was written and not read when that was last handed on.
+    unsent: Unsent,
     mouse: MouseCapture,
 }
 
 impl Settings {
     pub(in crate::app) fn new(themes: Vec<String>, theme: String, arranged: Arrangement, mouse: MouseCapture) -> Self {
-        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse }
+        Self { themes, shown_theme: theme.clone(), theme, arranged, unsent: Unsent::default(), mouse }
     }
 
     pub(in crate::app) fn themes(&self) -> &[String] {
@@ -67,6 +72,14 @@ impl Settings {
         if arrangement != self.arranged {
             self.arranged = arrangement;
             out.push(Effect::Remember(UserChoice::Arrangement(arrangement)));
+        }
+    }
+
+    /// Hands on what is written and not read, if that has changed.
+    pub(in crate::app) fn keep_unsent(&mut self, unsent: Unsent, out: &mut Outbox) {
+        if unsent != self.unsent {
+            self.unsent = unsent.clone();
+            out.push(Effect::Remember(UserChoice::Unsent(unsent)));
         }
     }
 

@@ -4,5 +4,6 @@
 
 pub(super) mod choices;
 pub(super) mod models;
+pub(super) mod sessions;
 pub(super) mod setup;
 pub(super) mod status;

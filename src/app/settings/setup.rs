@@ -30,6 +30,8 @@ pub struct Setup {
     pub theme: String,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
+    /// The slash command that the screen begins with.
+    pub first: Option<&'static str>,
 }
 
 /// Whether signs move while something is at work.

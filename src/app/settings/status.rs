@@ -53,6 +53,11 @@ pub enum ModelState {
 }
 
 impl ModelState {
+    /// Returns the line on how the choice came about.
+    pub fn note(&self) -> Option<&str> {
+        self.chosen()?.note.as_deref()
+    }
+
     pub fn chosen(&self) -> Option<&ModelFact> {
         match self {
             Self::Chosen(model) => Some(model),

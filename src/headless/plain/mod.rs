@@ -13,6 +13,7 @@ mod task_list;
 mod worktrees;
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -25,7 +26,7 @@ use super::output::Output;
 use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
 use crate::definition::Catalog;
-use crate::services::Signals;
+use crate::services::{SavedSession, Signals};
 use crate::subagent::{Command, Conversation};
 
 pub struct Plain {
@@ -35,6 +36,10 @@ pub struct Plain {
     pub commands: mpsc::UnboundedSender<Command>,
     pub orders: mpsc::UnboundedReceiver<Command>,
     pub catalog: Catalog,
+    /// The state directory and the project, whose sessions can be listed.
+    pub sessions_of: Option<(PathBuf, PathBuf)>,
+    /// The session that is continued.
+    pub saved: Option<Arc<SavedSession>>,
     /// What is asked first.
     pub request: Option<String>,
 }
@@ -42,7 +47,7 @@ pub struct Plain {
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
 pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
-    let Plain { conversation, events, commands, orders, catalog, request } = plain;
+    let Plain { conversation, events, commands, orders, catalog, sessions_of, saved, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -52,7 +57,10 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
         }
     };
     let mut engine = tokio::spawn(conversation.drive(orders));
-    let mut session = Session::new(commands, catalog);
+    let mut session = Session::new(commands, catalog, sessions_of);
+    if let Some(saved) = saved {
+        session.restore(&saved);
+    }
     if let Some(text) = request {
         session.send(text);
     }

@@ -3,8 +3,10 @@
 //! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
 
 use crate::definition::{DefinitionState, Listed};
+use crate::message::format::{counted, millis, seconds};
 use crate::message::{Diagnostic, DiffLine, LineKind, reveal_line, sanitize_line};
 use crate::permission::{ApprovalRequest, Preview};
+use crate::session::SessionSummary;
 
 /// Stands before each row.
 pub(super) const SET_IN: &str = "  ";
@@ -57,4 +59,10 @@ pub(super) fn agent_file(listed: &Listed) -> Vec<String> {
         format!("{SET_IN}{SET_IN}! {line}{}", sanitize_line(&error.message))
     };
     std::iter::once(head).chain(listed.diagnostics.iter().map(wrong)).collect()
+}
+
+/// Returns the row of a session that can go on.
+pub(super) fn session_row(session: &SessionSummary) -> String {
+    let agents = if session.agents == 0 { String::new() } else { format!(", {}", counted(session.agents, "agent")) };
+    format!("{SET_IN}{}  {} ago{agents}: {}", session.short_id(), seconds(millis(session.age)), session.title)
 }

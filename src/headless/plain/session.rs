@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use super::asked::{Asked, Typist};
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
-use super::rows::agent_file;
+use super::rows::{agent_file, session_row};
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
 use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, cost_words};
@@ -22,6 +23,7 @@ use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
 use crate::permission::{Answer, ApprovalId};
+use crate::services::{SavedSession, summaries};
 use crate::subagent::{Children, Command, unattended_refusal};
 
 /// How long a second act counts as the confirmation of the first.
@@ -62,6 +64,10 @@ pub(super) struct Session {
     /// What was typed last at a prompt: the terminal shows it already.
     echoed: Option<MessageId>,
     last_sent: MessageId,
+    /// The state directory and the project whose sessions are listed.
+    sessions_of: Option<(PathBuf, PathBuf)>,
+    /// How the last answer ended.
+    last_end: Option<Status>,
     /// Whether the user has asked for the end.
     leaves: bool,
 }
@@ -79,7 +85,11 @@ pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 impl Session {
-    pub(super) fn new(commands: mpsc::UnboundedSender<Command>, catalog: Catalog) -> Self {
+    pub(super) fn new(
+        commands: mpsc::UnboundedSender<Command>,
+        catalog: Catalog,
+        sessions_of: Option<(PathBuf, PathBuf)>,
+    ) -> Self {
         let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
         Self {
             commands,
@@ -98,6 +108,8 @@ impl Session {
             prompted: false,
             echoed: None,
             last_sent: MessageId::default(),
+            sessions_of,
+            last_end: None,
             leaves: false,
         }
     }
@@ -153,12 +165,34 @@ impl Session {
         self.write(lines);
     }
 
+    /// Takes in what an earlier run of the program left, and says in a line what that is.
+    pub(super) fn restore(&mut self, saved: &SavedSession) {
+        for event in saved.events.iter().chain(&saved.missing) {
+            if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = &**event {
+                self.count(kind);
+            }
+            self.usage.apply(event);
+            // It was written then.
+            drop(self.renderer.apply(event));
+        }
+        self.unanswered = 0;
+        let (all, interrupted) = (self.renderer.tasks.len(), self.renderer.tasks.interrupted());
+        let agents = crate::message::format::counted(all, "agent");
+        self.notice(&match interrupted.len() {
+            0 => format!("continuing the session, with {agents}; /tasks lists them"),
+            count => {
+                format!("continuing the session, with {agents}; {count} interrupted: /resume all goes on with them")
+            }
+        });
+    }
+
     /// Keeps count of what the main agent still has to answer. It also works when only reports have woken it.
     fn count(&mut self, kind: &EventKind) {
         match kind {
             EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
             EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
-            EventKind::Ended { .. } => {
+            EventKind::Ended { outcome } => {
+                self.last_end = Some(outcome.status);
                 let answered = std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers;
                 self.unanswered = self.unanswered.saturating_sub(usize::from(answered));
             }
@@ -378,9 +412,30 @@ impl PlainSession for Session {
         self.order_of(agent, |_, agent| Command::WrapUp { agent });
     }
 
+    fn sessions(&mut self) {
+        let others = self.sessions_of.as_ref().map(|(state_dir, project)| summaries(state_dir, Some(project)));
+        let others = others.into_iter().flatten().filter(|session| !session.is_open);
+        let lines: Vec<String> = others.map(|session| session_row(&session)).collect();
+        if lines.is_empty() {
+            self.notice("no other session in this project");
+        } else {
+            self.write(lines);
+            self.notice("belvedere --plain --resume ID goes on with one");
+        }
+    }
+
     /// Resumes an ended agent. A completed one needs a message that says what is next.
     fn resume(&mut self, words: &str) {
         let (wanted, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        if wanted == "all" {
+            return match (self.renderer.tasks.interrupted(), self.last_end) {
+                (agents, Some(Status::Interrupted)) if agents.is_empty() => {
+                    self.order(Command::ResumeAll { agents: vec![AgentId::MAIN] });
+                }
+                (agents, _) if agents.is_empty() => self.notice("nothing was interrupted"),
+                (agents, _) => self.order(Command::ResumeAll { agents }),
+            };
+        }
         let text = Some(text.trim()).filter(|text| !text.is_empty());
         match self.renderer.tasks.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {

@@ -95,6 +95,16 @@ impl TaskList {
         })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns those that the end of the program interrupted, those below others first.
+    pub(super) fn interrupted(&self) -> Vec<AgentId> {
+        let was_interrupted = |task: &ListedTask| task.state == TaskState::Ended(Status::Interrupted);
+        self.0.iter().rev().filter(|(_, task)| was_interrupted(task)).map(|(id, _)| *id).collect()
+    }
+
     fn named(&self, wanted: &str) -> Option<(AgentId, &ListedTask)> {
         let is_it = |(id, agent): &(&AgentId, &ListedTask)| wanted.parse() == Ok(id.0) || agent.name == wanted;
         self.0.iter().find(is_it).map(|(id, agent)| (*id, agent))

@@ -18,8 +18,9 @@ use crate::definition::AgentDefinition;
 use crate::message::{AgentId, MessageId, Transcript};
 use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::main_agent::mention;
-use crate::subagent::main_agent::{MainAgent, MainAgentDefinition};
+use crate::subagent::main_agent::{MainAgent, MainAgentDefinition, main_parent};
 use crate::subagent::registry::approvals::ApprovalQueue;
+use crate::subagent::spawn::GO_ON;
 use crate::subagent::spawn::capabilities::Delegation;
 use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::Tree;
@@ -54,6 +55,8 @@ pub struct Conversation {
     drafts: JoinSet<()>,
     /// Worktrees being merged or discarded.
     harvests: JoinSet<()>,
+    /// Subagents of an earlier run of the program that are made ready to go on.
+    resumes: JoinSet<()>,
 }
 
 struct Running {
@@ -89,6 +92,7 @@ impl Conversation {
             running: None,
             drafts: JoinSet::new(),
             harvests: JoinSet::new(),
+            resumes: JoinSet::new(),
         }
     }
 
@@ -112,6 +116,13 @@ impl Conversation {
     #[must_use]
     pub fn waiting_for_reports(mut self) -> Self {
         self.at_end = AtEnd::WaitForReports;
+        self
+    }
+
+    /// Returns the same conversation, in which this was said before.
+    #[must_use]
+    pub fn continuing(mut self, transcript: Transcript) -> Self {
+        self.transcript = transcript;
         self
     }
 
@@ -162,7 +173,10 @@ impl Conversation {
                 self.interrupt(StopCause::User);
             }
             Command::WrapUp { agent } => self.tree.wrap_up(agent),
+            Command::Resume { agent, message } if self.tree.is_saved(agent) => self.resume(vec![agent], message),
             Command::Resume { agent, message } => self.tree.resume(agent, message).await,
+            Command::ResumeAll { agents } if agents.iter().any(|agent| agent.is_main()) => self.go_on(),
+            Command::ResumeAll { agents } => self.resume(agents, None),
             Command::Move { agent, run_mode } => self.move_to(agent, run_mode).await,
             Command::Interrupt { children } => {
                 match children {
@@ -187,6 +201,40 @@ impl Conversation {
             }
             Command::Clear => self.clear().await,
         }
+    }
+
+    /// Lets the main agent go on where it was interrupted.
+    fn go_on(&mut self) {
+        if self.running.is_none() && !self.transcript.is_empty() {
+            // An inbox that lasts takes everything; it is read before the next request.
+            let _ = self.tree.inbox().push(InboxMessage::of_program(GO_ON));
+            self.tree.begin_request();
+            self.answer(None);
+        }
+    }
+
+    /// Resumes subagents that may have worked in an earlier run of the program, once there is a model.
+    fn resume(&mut self, agents: Vec<AgentId>, message: Option<(MessageId, String)>) {
+        while self.resumes.try_join_next().is_some() {}
+        let (tree, connecting, offer) = (self.tree.clone(), self.connecting.clone(), self.offer.clone());
+        let capabilities = self.tree.main_capabilities(&self.definition, None);
+        self.resumes.spawn(async move {
+            let main = match (connecting.await, capabilities) {
+                (Ok(connection), Ok(capabilities)) => Ok(main_parent(connection, capabilities, offer)),
+                (Err(reason), _) => Err(reason),
+                (_, Err(refusal)) => Err(refusal.to_string()),
+            };
+            for agent in agents {
+                let ready = match &main {
+                    Ok(main) => tree.make_ready_below(agent, main).await.map_err(|refusal| refusal.to_string()),
+                    Err(reason) => Err(reason.clone()),
+                };
+                match ready {
+                    Ok(()) => tree.resume(agent, message.clone()).await,
+                    Err(text) => tree.sink().emit_unhindered(agent, EventKind::Notice { text }).await,
+                }
+            }
+        });
     }
 
     /// Moves a subagent. A main agent at rest waits for nobody: there is no foreground then.
@@ -318,6 +366,7 @@ impl Conversation {
         let settled = timeout(QUIT_GRACE, ended).await;
         // What is left of these waits for a model that nobody needs any more.
         self.drafts.shutdown().await;
+        self.resumes.shutdown().await;
         if settled.is_err()
             && let Some(running) = self.running.take()
         {

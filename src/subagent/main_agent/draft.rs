@@ -12,8 +12,9 @@ use crate::agent::{Bounds, Cancel, EventKind, Outcome, RunMode, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
 use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::main_agent::main_parent;
 use crate::subagent::spawn::SpawnRequest;
-use crate::subagent::tree::{Parent, Tree};
+use crate::subagent::tree::Tree;
 
 /// What stands in the place of a tool call at a subagent that no model asked for: the user wants a draft.
 pub const DRAFT_CALL: &str = "draft";
@@ -36,20 +37,12 @@ impl Tree {
             description: "Draft a new agent",
             run_mode: RunMode::Foreground,
             wants_report: false,
+            options: Box::default(),
             task: TASK.trim_end().replace("{{wish}}", wish.trim()),
         };
         let unable = match connecting.await {
             Ok(connection) => {
-                let parent = Parent {
-                    id: AgentId::MAIN,
-                    depth: 0,
-                    main: connection.clone(),
-                    connection,
-                    capabilities: self.all_capabilities(),
-                    offer: Arc::default(),
-                    cancel: Cancel::default(),
-                    workspace: None,
-                };
+                let parent = main_parent(connection, self.all_capabilities(), Arc::default());
                 match self.admit_drafter(&parent, &definition) {
                     Ok(admitted) => {
                         // Its events are all that anyone wants of it.
@@ -80,6 +73,7 @@ impl Tree {
             tools: Vec::new(),
             bounds: Bounds::default(),
             run_mode: RunMode::Foreground,
+            options: Box::default(),
         };
         self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         let outcome = Outcome::unstarted(Status::Failed, reason);

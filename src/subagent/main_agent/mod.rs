@@ -35,6 +35,25 @@ pub(in crate::subagent) struct MainAgent {
     pub(in crate::subagent) cancel: Cancel,
 }
 
+/// Returns what the main agent hands on to its subagents.
+pub(in crate::subagent) fn main_parent(
+    connection: Connection,
+    capabilities: Capabilities,
+    offer: Arc<AgentOffer>,
+) -> Parent {
+    Parent {
+        id: AgentId::MAIN,
+        depth: 0,
+        main: connection.clone(),
+        connection,
+        capabilities,
+        offer,
+        // Its subagents outlive a run that is interrupted, if the user wants.
+        cancel: Cancel::default(),
+        workspace: None,
+    }
+}
+
 impl Tree {
     pub(in crate::subagent) fn main_capabilities(
         &self,
@@ -64,17 +83,7 @@ impl Tree {
             None => setup.environment.main_prompt(),
         };
         let permissions = capabilities.permissions.clone();
-        let own = Parent {
-            id: AgentId::MAIN,
-            depth: 0,
-            connection: connection.clone(),
-            main: connection.clone(),
-            capabilities,
-            offer: lead.offer.clone(),
-            // Its subagents outlive a run that is interrupted, if the user wants.
-            cancel: Cancel::default(),
-            workspace: None,
-        };
+        let own = main_parent(connection.clone(), capabilities, lead.offer.clone());
         Ok(Agent {
             id: AgentId::MAIN,
             depth: 0,

@@ -5,6 +5,7 @@
 //! another agent.
 
 pub(super) mod approvals;
+pub(super) mod saved;
 
 use std::collections::BTreeMap;
 
@@ -12,10 +13,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::agent::{
-    Agent, Cancel, EventKind, Inbox, InboxMessage, Outcome, PendingReport, RunMode, Status, StopCause, Urgency,
+    Agent, Cancel, EventKind, Inbox, InboxMessage, Outcome, PendingReport, RunMode, Spawn, Status, StopCause, Urgency,
 };
 use crate::message::{AgentId, MessageId};
-use crate::subagent::main_agent::connection::{ModelRequest, ModelScope};
+use crate::subagent::main_agent::connection::{ModelRequest, ModelScope, ResolveModel};
 use crate::subagent::tree::{Parent, Tree};
 use crate::subagent::workspace::IsolationSpec;
 
@@ -34,7 +35,7 @@ pub(in crate::subagent) struct AgentEntry {
     /// How often it was begun.
     pub(in crate::subagent) runs: u32,
     /// What it takes to run it once more.
-    pub(in crate::subagent) template: AgentTemplate,
+    pub(in crate::subagent) template: Template,
     /// What came of it last.
     pub(in crate::subagent) last: Option<ChildResult>,
 }
@@ -49,6 +50,25 @@ pub(in crate::subagent) struct RunHandle {
 }
 
 impl AgentEntry {
+    /// Lets another model answer it from its next run on, and says so in a sentence.
+    fn use_model(&mut self, name: &str, resolve: &ResolveModel) -> String {
+        let Template::Ready(template) = &mut self.template else {
+            return format!("{} keeps its model: resume it first.", self.name);
+        };
+        let own = &template.own;
+        let request = ModelRequest { name, scope: ModelScope::Anywhere, parent: &own.connection, main: &own.main };
+        match resolve(&request) {
+            Ok(connection) => {
+                let words = format!("{} answers {} from its next run on.", connection.model.display, self.name);
+                template.agent.provider = connection.provider.clone();
+                template.agent.model = connection.model.clone();
+                template.own.connection = connection;
+                words
+            }
+            Err(why) => format!("{} keeps its model: {why}", self.name),
+        }
+    }
+
     /// Returns what its parent's inbox notes of its report, where no call waits for it.
     pub(in crate::subagent) fn pending_report(&self) -> PendingReport {
         match self.run_mode {
@@ -65,6 +85,22 @@ impl RunHandle {
             work: agent.work.clone(),
             inbox: agent.inbox.clone(),
             since: Instant::now(),
+        }
+    }
+}
+
+/// What is known of it for another run.
+pub(in crate::subagent) enum Template {
+    Ready(Box<AgentTemplate>),
+    /// It worked in an earlier run of the program; what it may do is looked up when it goes on.
+    Saved(Box<Spawn>),
+}
+
+impl Template {
+    pub(in crate::subagent) fn ready(&self) -> Option<&AgentTemplate> {
+        match self {
+            Self::Ready(template) => Some(template),
+            Self::Saved(_) => None,
         }
     }
 }
@@ -105,18 +141,7 @@ impl Tree {
         let said = {
             let mut registry = self.registry();
             let Some(entry) = registry.get_mut(&agent) else { return };
-            let own = &entry.template.own;
-            let request = ModelRequest { name, scope: ModelScope::Anywhere, parent: &own.connection, main: &own.main };
-            match (self.setup().resolve_model)(&request) {
-                Ok(connection) => {
-                    let words = format!("{} answers {} from its next run on.", connection.model.display, entry.name);
-                    entry.template.agent.provider = connection.provider.clone();
-                    entry.template.agent.model = connection.model.clone();
-                    entry.template.own.connection = connection;
-                    words
-                }
-                Err(why) => format!("{} keeps its model: {why}", entry.name),
-            }
+            entry.use_model(name, &self.setup().resolve_model)
         };
         self.sink().notify(said).await;
     }

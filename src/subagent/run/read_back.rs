@@ -19,11 +19,20 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
     let mut transcript = Transcript::default();
     let mut results: Vec<ToolResult> = Vec::new();
     let mut opening = true;
+    // The task of an agent whose program was killed before the task was noted as its first message.
+    let mut task: Option<&str> = None;
     for event in events {
         match event {
-            EventKind::Resumed { .. } => opening = true,
+            EventKind::Spawned(spawn) => task = Some(&spawn.prompt),
+            EventKind::Resumed { .. } => {
+                opening = true;
+                if let Some(task) = task.take() {
+                    transcript.push_user(task);
+                }
+            }
             EventKind::Tool(ToolEvent::Ended { result, .. }) => results.push(result.clone()),
             EventKind::UserMessage { text, by, .. } => {
+                task = None;
                 transcript.push_results(std::mem::take(&mut results));
                 // What a run begins with is read as it was written, all else with a word on where it comes from.
                 let text = if std::mem::take(&mut opening) { text.clone() } else { by.model_text(text) };
@@ -37,6 +46,9 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
         }
     }
     transcript.push_results(results);
+    if let Some(task) = task {
+        transcript.push_user(task);
+    }
     transcript.interrupt_pending();
     transcript
 }

@@ -36,6 +36,13 @@ pub(in crate::subagent) struct Admitted {
 impl Tree {
     /// Checks everything that can be refused, the count last.
     pub(in crate::subagent) fn admit(&self, parent: &Parent, input: &AgentInput) -> Result<Admitted, Refusal> {
+        let admitted = self.admit_again(parent, input)?;
+        self.reserve()?;
+        Ok(admitted)
+    }
+
+    /// Checks everything that can be refused but the count.
+    pub(in crate::subagent) fn admit_again(&self, parent: &Parent, input: &AgentInput) -> Result<Admitted, Refusal> {
         let limits = &self.setup().limits;
         if parent.depth >= limits.max_depth {
             return Err(Refusal::TooDeep { limit: limits.max_depth });
@@ -55,7 +62,6 @@ impl Tree {
         let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
-        self.reserve()?;
         let calls = limits.tool_calls(input.max_tool_calls);
         let limits = child_limits(&limits.child, &definition, calls);
         Ok(Admitted {

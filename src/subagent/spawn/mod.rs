@@ -15,10 +15,10 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn};
+use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn, SpawnOptions};
 use crate::message::{AgentId, MessageId};
 use crate::subagent::limits::Refusal;
-use crate::subagent::registry::{AgentEntry, ChildResult, Registry, RunHandle};
+use crate::subagent::registry::{AgentEntry, ChildResult, Registry, RunHandle, Template};
 use crate::subagent::run::run_guard::{RunGuard, RunInput};
 use crate::subagent::spawn::admission::Admitted;
 use crate::subagent::spawn::slot_queue::SlotQueue;
@@ -32,6 +32,7 @@ pub(in crate::subagent) struct SpawnRequest<'a> {
     pub(in crate::subagent) task: String,
     pub(in crate::subagent) run_mode: RunMode,
     pub(in crate::subagent) wants_report: bool,
+    pub(in crate::subagent) options: Box<SpawnOptions>,
 }
 
 pub(in crate::subagent) struct ChildHandle {
@@ -55,7 +56,8 @@ pub(in crate::subagent) enum SpawnResult {
 const HANDING_OVER: Duration = Duration::from_secs(2);
 
 /// The message that resumes a subagent when the user gives none.
-const GO_ON: &str = "Go on where you stopped, and finish your task. Then report as you were asked to.";
+pub(in crate::subagent) const GO_ON: &str =
+    "Go on where you stopped, and finish your task. Then report as you were asked to.";
 
 impl Tree {
     /// Runs a subagent from spawn, or from where it ended, to its report. `stop` gives the wait up.
@@ -69,6 +71,7 @@ impl Tree {
         let run_mode = if input.run_in_background { RunMode::Background } else { RunMode::Foreground };
         let sent = if let Some(wanted) = &input.resume {
             let id = self.child_of(parent.id, wanted)?;
+            self.make_ready(id, parent).await?;
             self.reserve()?;
             let next = prompt::task(&input.prompt, input.context.as_deref());
             self.resume_run(id, run_mode, (next, Author::Parent, None)).await?
@@ -81,6 +84,7 @@ impl Tree {
                 task: prompt::task(&input.prompt, input.context.as_deref()),
                 run_mode,
                 wants_report: true,
+                options: Box::new(input.options()),
             };
             self.spawn(parent, admitted, request).await
         };
@@ -108,7 +112,7 @@ impl Tree {
         admitted: Admitted,
         request: SpawnRequest<'_>,
     ) -> ChildHandle {
-        let SpawnRequest { call_id, description, task, run_mode, wants_report } = request;
+        let SpawnRequest { call_id, description, task, run_mode, wants_report, options } = request;
         let definition = admitted.definition.clone();
         let (id, name) = self.next_name(&definition.name);
         let slot = SlotQueue::join(self.pool(parent.depth + 1));
@@ -128,7 +132,7 @@ impl Tree {
                 waiter: (run_mode == RunMode::Foreground).then_some(waiter),
                 running: Some(RunHandle::of(&agent)),
                 runs: 1,
-                template,
+                template: Template::Ready(Box::new(template)),
                 last: None,
             },
             id,
@@ -147,6 +151,7 @@ impl Tree {
             tools: agent.tools.names().map(str::to_owned).collect(),
             bounds: agent.bounds(),
             run_mode,
+            options,
         };
         self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         for text in notes {
@@ -205,14 +210,12 @@ impl Tree {
             return Err(Refusal::StillWorks { name: entry.name.clone() });
         }
         let cancel = above.map_or_else(Cancel::default, |above| above.child());
-        let own = Parent { cancel: cancel.clone(), ..entry.template.own.clone() };
-        let agent = Agent {
-            tools: self.offered_tools(own),
-            inbox,
-            work: cancel.child(),
-            cancel,
-            ..entry.template.agent.clone()
+        let Some(template) = entry.template.ready() else {
+            return Err(Refusal::NotReady { name: entry.name.clone() });
         };
+        let own = Parent { cancel: cancel.clone(), ..template.own.clone() };
+        let agent =
+            Agent { tools: self.offered_tools(own), inbox, work: cancel.child(), cancel, ..template.agent.clone() };
         entry.running = Some(RunHandle::of(&agent));
         entry.runs += 1;
         entry.run_mode = run_mode;

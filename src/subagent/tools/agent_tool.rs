@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::agent::{RunMode, Spawn, SpawnOptions};
 use crate::definition::{AgentDefinition, Isolation};
 use crate::message::ToolSpec;
 use crate::permission::ToolKind;
@@ -73,6 +74,35 @@ impl AgentInput {
         let task = task.strip_prefix("WHAT:").unwrap_or(task);
         let words: Vec<&str> = task.split_whitespace().take(TITLE_WORDS).collect();
         words.join(" ").trim_end_matches(['.', ',', ':', ';']).chars().take(TITLE_CHARS).collect()
+    }
+
+    /// Returns what the call asks for besides the task.
+    pub(in crate::subagent) fn options(&self) -> SpawnOptions {
+        SpawnOptions {
+            model: self.model.clone(),
+            allowed_tools: self.allowed_tools.clone(),
+            max_tool_calls: self.max_tool_calls,
+            max_tokens: self.max_tokens,
+            isolation: self.isolation,
+        }
+    }
+
+    /// Returns the call that a subagent was made of, but for its task.
+    pub(in crate::subagent) fn again(spawn: &Spawn) -> Self {
+        let SpawnOptions { model, allowed_tools, max_tool_calls, max_tokens, isolation } = (*spawn.options).clone();
+        Self {
+            description: spawn.description.clone(),
+            prompt: spawn.prompt.clone(),
+            subagent_type: Some(spawn.agent_type.clone()),
+            context: None,
+            model,
+            allowed_tools,
+            max_tool_calls,
+            max_tokens,
+            run_in_background: spawn.run_mode == RunMode::Background,
+            isolation,
+            resume: None,
+        }
     }
 
     /// Returns the kind of agent that the call names.

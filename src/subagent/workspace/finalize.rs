@@ -101,7 +101,8 @@ impl Tree {
         let works_there =
             |id: AgentId, workspace: Option<&Path>| Some(id) == own || workspace == Some(worktree.root.as_path());
         registry.iter().filter(|(id, entry)| Some(**id) != but && entry.running.is_some()).find_map(|(id, entry)| {
-            let workspace = entry.template.own.workspace.as_ref().map(|workspace| workspace.worktree.root.as_path());
+            let workspace = entry.template.ready().and_then(|template| template.own.workspace.as_ref());
+            let workspace = workspace.map(|workspace| workspace.worktree.root.as_path());
             works_there(*id, workspace).then(|| entry.name.clone())
         })
     }
@@ -170,7 +171,7 @@ impl Tree {
             let since = std::fs::metadata(&worktree.root).and_then(|facts| facts.modified()).ok();
             let entry = WorktreeEntry {
                 name: worktree.name.clone(),
-                agent: None,
+                agent: self.worktree_registry().former(&worktree.branch),
                 since,
                 done: Some(KeptWorktree::files_of(orphan.changes)),
                 worktree: worktree.clone(),

@@ -47,6 +47,8 @@ pub(in crate::subagent) struct WorktreeRegistry {
     /// Held while one is made, merged or removed.
     pub(in crate::subagent) gate: Gate<()>,
     entries: Mutex<BTreeMap<String, WorktreeEntry>>,
+    /// Which subagent worked on which branch before the session was continued.
+    former: Mutex<BTreeMap<String, AgentId>>,
 }
 
 #[derive(Debug, Clone)]
@@ -83,12 +85,22 @@ impl WorktreeEntry {
 impl WorktreeRegistry {
     /// Returns a registry without worktrees; without a place for them it stays empty.
     pub(in crate::subagent) fn new(worktrees: Option<Arc<Worktrees>>) -> Self {
-        Self { worktrees, gate: Gate::default(), entries: Mutex::default() }
+        Self { worktrees, gate: Gate::default(), entries: Mutex::default(), former: Mutex::default() }
     }
 
     /// Returns all worktrees by their branches.
     pub(in crate::subagent) fn entries(&self) -> MutexGuard<'_, BTreeMap<String, WorktreeEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes who worked on which branch before the session was continued; [`Tree::find_orphans`] finds the worktrees.
+    pub(in crate::subagent) fn remember(&self, branch: String, agent: AgentId) {
+        self.former.lock().unwrap_or_else(PoisonError::into_inner).insert(branch, agent);
+    }
+
+    /// Returns the subagent that worked on a branch before the session was continued.
+    pub(in crate::subagent) fn former(&self, branch: &str) -> Option<AgentId> {
+        self.former.lock().unwrap_or_else(PoisonError::into_inner).get(branch).copied()
     }
 
     pub(in crate::subagent) fn of(&self, agent: AgentId) -> Option<WorktreeEntry> {
@@ -141,8 +153,9 @@ impl Tree {
     /// where its parent does. On failure, returns what comes of an agent that got none.
     pub(in crate::subagent) async fn enter_worktree(&self, agent: &Agent) -> Result<Option<Agent>, Outcome> {
         let entry = self.registry().get(&agent.id).and_then(|entry| {
-            let isolation = entry.template.isolation.clone()?;
-            Some((isolation, Parent { cancel: agent.cancel.clone(), ..entry.template.own.clone() }, entry.name.clone()))
+            let template = entry.template.ready()?;
+            let isolation = template.isolation.clone()?;
+            Some((isolation, Parent { cancel: agent.cancel.clone(), ..template.own.clone() }, entry.name.clone()))
         });
         let Some((isolation, own, name)) = entry else { return Ok(None) };
         let reuse = match self.worktree_for(agent, &name).await {

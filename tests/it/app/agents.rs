@@ -42,6 +42,7 @@ pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
         tools: Vec::new(),
         bounds: Bounds::default(),
         run_mode: RunMode::Foreground,
+        options: Box::default(),
     })
 }
 

@@ -81,6 +81,7 @@ fn draft_begins(stage: &mut Stage, agent: u32) {
             tools: vec!["Read".to_owned()],
             bounds: Bounds::default(),
             run_mode: RunMode::Foreground,
+            options: Box::default(),
         }),
     );
     stage.starts(agent);

@@ -92,6 +92,8 @@ fn every_setting_can_be_written() {
             result_chars = 20000
             min_task_chars = 10
             budget_tokens = "1.5M"
+            keep_days = 7
+            keep_mb = 0
             budget_usd = 2.5
             [ui]
             theme = "dark"
@@ -108,6 +110,8 @@ fn every_setting_can_be_written() {
     assert_eq!(config.permission_mode, PermissionMode::AcceptEdits);
     assert_eq!(config.allowed_tools, [Grant::Prefix("cargo test".into()), Grant::Tool("WebFetch".into())]);
     let limits = LimitSettings {
+        keep_days: Some(7),
+        keep_mb: None,
         max_parallel: 4,
         max_per_request: 10,
         max_depth: 2,

@@ -298,6 +298,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
     let bench = Bench::new();
     bench.file(".claude/agents/mine.md", "---\nname: Mine\ndescription: d\n---\nYou work.");
     let wanted = |agent: &str| Options {
+        resume: None,
         directory: bench.project.path().to_path_buf(),
         model: None,
         mode: None,

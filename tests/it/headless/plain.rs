@@ -344,19 +344,21 @@ fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
 #[test]
 fn a_session_that_broke_off_is_named_once_at_the_next_start() {
     let bench = Bench::new();
-    let mut session = Session::start(&bench, &["demo", "--plain"]);
-    session.until("explore-1: started");
+    let flags = ["--plain", "--model", "offline", "--permission-mode", "bypassPermissions"];
+    let mut session = Session::start(&bench, &[&flags[..], &["run `touch ready; sleep 1000`"]].concat());
+    while !bench.project.path().join("ready").exists() {
+        std::thread::yield_now();
+    }
     session.signal(Signal::SIGKILL);
     session.child.wait().unwrap();
-    let mut session = Session::start(&bench, &["demo", "--plain"]);
+    let mut session = Session::start(&bench, &flags);
     let told = session.until("ended unexpectedly");
-    assert!(told.trim_end().ends_with("main.jsonl"), "{told}");
-    session.until("explore-1: started");
+    assert!(told.contains("Go on with it: belvedere --resume "), "{told}");
     session.signal(Signal::SIGTERM);
     session.child.wait().unwrap();
-    let mut session = Session::start(&bench, &["demo", "--plain"]);
-    session.until("explore-1: started");
-    assert!(!session.seen.contains("broke off"), "{}", session.seen);
+    let mut session = Session::start(&bench, &flags);
+    session.until("offline");
+    assert!(!session.seen.contains("ended unexpectedly"), "{}", session.seen);
     session.signal(Signal::SIGTERM);
     session.child.wait().unwrap();
 }

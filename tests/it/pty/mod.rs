@@ -6,6 +6,7 @@ mod colors;
 mod demo;
 mod leaving;
 mod offline;
+mod sessions;
 pub(crate) mod terminal;
 mod watch;
 mod wizard;

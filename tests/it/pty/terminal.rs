@@ -185,6 +185,12 @@ impl Terminal {
         i32::try_from(self.child.process_id().unwrap()).unwrap()
     }
 
+    /// Kills the program, which cannot give the terminal back then.
+    pub(crate) fn killed(mut self) {
+        self.signal(nix::sys::signal::Signal::SIGKILL);
+        self.child.wait().unwrap();
+    }
+
     /// Waits for the program's end and checks that the terminal is as it was before.
     pub(crate) fn ended(mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();

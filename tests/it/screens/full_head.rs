@@ -27,6 +27,7 @@ fn stage(width: u16, height: u16) -> Stage {
             mode: Some(PermissionMode::Plan),
             scopes: vec!["Bash(npm test:*)".to_owned(), "not Bash(rm:*)".to_owned()],
         },
+        options: Box::default(),
     };
     stage.agent(1, EventKind::Spawned(spawn));
     stage.starts(1);

@@ -81,6 +81,7 @@ impl Player {
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
             zone: jiff::tz::TimeZone::UTC,
+            first: None,
         }));
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
@@ -171,7 +172,9 @@ fn steady(event: &LogEvent) -> Arc<LogEvent> {
 fn bootstrap(kind: SessionKind) -> Bootstrap {
     let nowhere = Arc::new(PathBuf::from("/nowhere/shop"));
     Bootstrap {
+        saved: None,
         options: Options {
+            resume: None,
             directory: nowhere.as_ref().clone(),
             model: Some("offline".to_owned()),
             mode: None,

@@ -67,6 +67,7 @@ impl Stage {
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
             zone: jiff::tz::TimeZone::UTC,
+            first: None,
         };
         change(&mut setup);
         let app = Box::new(App::new(setup));
@@ -295,6 +296,7 @@ impl Stage {
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
                 bounds: Bounds::default(),
                 run_mode: RunMode::Foreground,
+                options: Box::default(),
             }),
         );
     }

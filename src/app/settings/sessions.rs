@@ -1,0 +1,80 @@
+//! The sessions to go on with.
+//!
+//! Owns the list and the words of its rows. Leaves finding and opening sessions to the front end. Invariant: no session is
+//! left for another one while anything runs.
+
+use crate::app::command::cost_words;
+use crate::app::lists::{self, ListCell, ListEntry, ListStyle, age, cell};
+use crate::app::{App, Effect, ListPopup, Popup};
+use crate::message::format::counted;
+use crate::message::sanitize_line;
+use crate::session::SessionSummary;
+
+/// What can be chosen, the latest first; `None` until it was listed.
+#[derive(Debug, Default)]
+pub(in crate::app) struct SessionChoices {
+    sessions: Option<Vec<SessionSummary>>,
+}
+
+impl SessionChoices {
+    pub(in crate::app) fn listed(&mut self, sessions: Vec<SessionSummary>) {
+        self.sessions = Some(sessions);
+    }
+
+    fn matching<'a>(&'a self, query: &str) -> impl Iterator<Item = &'a SessionSummary> {
+        let words = query.to_lowercase();
+        self.sessions.iter().flatten().filter(move |session| session.contains(&words))
+    }
+}
+
+/// Opens the list of sessions, and looks for them.
+pub(in crate::app) fn open(app: &mut App) {
+    app.out.push(Effect::ListSessions);
+    app.overlay.open(Popup::List(ListPopup::new(&lists::SESSIONS, 0)));
+}
+
+/// Returns the rows of the sessions that match a query.
+pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListEntry> {
+    let row = |session: &SessionSummary| {
+        let mark = if session.is_open { " open" } else { "" };
+        let folder = session.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = sanitize_line(&folder).into_owned();
+        let mut cells = vec![
+            cell(age(session.age.as_secs()), ListStyle::Muted).wide(10),
+            ListCell { gives_way: true, ..cell(session.title.clone(), ListStyle::Text) },
+            cell(mark, ListStyle::Accent),
+        ];
+        if columns >= 70 {
+            let agents = if session.agents == 0 { String::new() } else { counted(session.agents, "agent") };
+            cells.push(cell(format!("  {agents}"), ListStyle::Muted).wide(12));
+            cells.push(cell(format!("  {}", cost_words(&session.spent)), ListStyle::Muted).wide(10));
+            cells.push(cell(format!("  {folder}"), ListStyle::Faint));
+        }
+        ListEntry::new(session.id.clone(), cells)
+    };
+    app.sessions.matching(query).map(row).collect()
+}
+
+/// Says how the chosen session ended.
+pub(in crate::app) fn head(app: &App) -> String {
+    let list = app.overlay.list();
+    let chosen = list.and_then(|list| app.sessions.matching(list.query.text()).nth(list.chosen));
+    match (&app.sessions.sessions, chosen) {
+        (None, _) => "looking …".to_owned(),
+        (Some(_), Some(session)) => format!("{}: {}", session.short_id(), session.last_words),
+        (Some(_), None) => String::new(),
+    }
+}
+
+/// Goes on with the chosen session, in place of the present one.
+pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
+    let Some(session) = app.sessions.matching(list.query.text()).nth(list.chosen) else { return };
+    if session.is_open {
+        app.out.warn("that session is open in another program, or is this one");
+    } else if app.agents.is_busy() {
+        app.out.warn(format!("{} still runs; stop it or wait, then choose again", app.agents.running_words()));
+    } else {
+        let id = session.id.clone();
+        app.out.push(Effect::OpenSession(id));
+    }
+}

@@ -1,0 +1,52 @@
+//! What describes a session beside its records (`meta.json`).
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{SessionError, VERSION};
+use crate::message::serialize_path;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionMeta {
+    v: u32,
+    /// Of the program that began it.
+    pub version: String,
+    pub started: Timestamp,
+    #[serde(serialize_with = "serialize_path")]
+    pub cwd: PathBuf,
+    #[serde(serialize_with = "serialize_path")]
+    pub project: PathBuf,
+    /// The session whose records it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+    /// Whether it is the demonstration, which nobody goes on with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_demo: bool,
+}
+
+impl SessionMeta {
+    /// Describes a session that begins now.
+    #[must_use]
+    pub fn new(cwd: PathBuf, project: PathBuf, forked_from: Option<String>) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { v: VERSION, version, started: Timestamp::now(), cwd, project, forked_from, is_demo: false }
+    }
+
+    /// Describes the same session as a demonstration, or not.
+    #[must_use]
+    pub fn demo(self, is_demo: bool) -> Self {
+        Self { is_demo, ..self }
+    }
+
+    /// Reads what describes the session in this folder. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such file, or it is not understood.
+    pub fn read(dir: &Path) -> Result<Self, SessionError> {
+        let path = dir.join("meta.json");
+        let read = std::fs::read(&path).map_err(|error| SessionError::new(&path, "read", error))?;
+        serde_json::from_slice(&read).map_err(|error| SessionError::new(&path, "understood", error.into()))
+    }
+}

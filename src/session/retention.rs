@@ -1,0 +1,65 @@
+//! How long sessions are kept.
+//!
+//! Owns which sessions go, and their removal. Invariants: a session that a program has open never goes, and neither does
+//! the one that is named; the latest stay longest.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::catalog::{SessionFolder, sessions};
+
+/// How long, and how much; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub age: Option<Duration>,
+    /// Bytes of all sessions together.
+    pub bytes: Option<u64>,
+}
+
+/// Removes the sessions that are too old, and the oldest ones while all together are too large. Returns how many went.
+/// Blocks.
+pub fn remove_old(state_dir: &Path, retention: &Retention, own: Option<&Path>) -> usize {
+    let now = SystemTime::now();
+    let (mut bytes, mut removed) = (0_u64, 0);
+    for session in sessions(state_dir, None) {
+        let size = size_of(&session.dir);
+        let is_old = retention.age.is_some_and(|age| now.duration_since(session.changed).is_ok_and(|past| past > age));
+        let is_too_much = retention.bytes.is_some_and(|limit| bytes.saturating_add(size) > limit);
+        if (is_old || is_too_much) && own != Some(session.dir.as_path()) && remove(&session) {
+            removed += 1;
+        } else {
+            bytes = bytes.saturating_add(size);
+        }
+    }
+    removed
+}
+
+/// Returns the bytes of the files of a session.
+fn size_of(dir: &Path) -> u64 {
+    let files = |dir: &Path| -> u64 {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| entry.metadata().ok())
+            .filter(std::fs::Metadata::is_file)
+            .map(|facts| facts.len())
+            .sum()
+    };
+    files(dir).saturating_add(files(&dir.join("reports")))
+}
+
+/// Removes a session unless a program has it open.
+fn remove(session: &SessionFolder) -> bool {
+    // Held until it is gone, so that nobody opens it meanwhile.
+    let Ok(folder) = File::open(&session.dir) else { return false };
+    if folder.try_lock().is_err() {
+        return false;
+    }
+    match std::fs::remove_dir_all(&session.dir) {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(dir = %session.dir.display(), "an old session cannot be removed: {error}");
+            false
+        }
+    }
+}
