@@ -7,6 +7,7 @@
 mod agent_log;
 mod allowed;
 pub mod log;
+mod merged;
 mod part;
 mod reader;
 mod record;
@@ -16,6 +17,7 @@ mod tokens;
 mod writer;
 
 pub use allowed::Allowed;
+pub use merged::{MergedLine, MergedRecords};
 pub use part::{LogPart, PartLine, Stretch, read_part};
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
