@@ -61,6 +61,8 @@ pub struct Recording {
     pub is_live: bool,
     pub(super) dir: PathBuf,
     paths: Vec<PathBuf>,
+    /// The agents that each has spawned, oldest first.
+    below: BTreeMap<AgentId, Vec<AgentId>>,
 }
 
 impl Recording {
@@ -80,6 +82,7 @@ impl Recording {
             is_live: File::open(dir).is_ok_and(|dir| dir.try_lock().is_err()),
             dir: dir.to_path_buf(),
             paths: records.paths().map(Path::to_path_buf).collect(),
+            below: BTreeMap::new(),
         };
         for found in records.by_ref() {
             match found.line.record::<LogEvent>() {
@@ -88,6 +91,9 @@ impl Recording {
             }
         }
         recording.unread += records.skipped();
+        for agent in recording.agents.values().filter(|agent| !agent.id.is_main()) {
+            recording.below.entry(recording.parent_of(agent)).or_default().push(agent.id);
+        }
         let length = recording.length;
         for agent in recording.agents.values_mut() {
             agent.activity.finish(length);
@@ -168,29 +174,19 @@ impl Recording {
     }
 
     /// Returns the agents that `parent` has spawned, oldest first.
-    pub fn children(&self, parent: AgentId) -> impl Iterator<Item = &RecordedAgent> {
-        self.subagents().filter(move |agent| self.parent_of(agent) == parent)
+    pub fn children(&self, parent: AgentId) -> impl DoubleEndedIterator<Item = &RecordedAgent> {
+        self.below.get(&parent).into_iter().flatten().filter_map(|id| self.agents.get(id))
     }
 
     /// Returns every subagent, each below its parent, with how many agents stand between it and the main agent.
     pub fn in_order(&self) -> Vec<(&RecordedAgent, usize)> {
-        let mut below: BTreeMap<AgentId, Vec<&RecordedAgent>> = BTreeMap::new();
-        for agent in self.subagents() {
-            below.entry(self.parent_of(agent)).or_default().push(agent);
-        }
         let mut order = Vec::new();
-        let mut open: Vec<(&RecordedAgent, usize)> = Vec::new();
-        let children = |id| below.get(&id).into_iter().flatten().rev();
-        open.extend(children(AgentId::MAIN).map(|agent| (*agent, 0)));
+        let mut open: Vec<(&RecordedAgent, usize)> = self.children(AgentId::MAIN).rev().map(|one| (one, 0)).collect();
         while let Some((agent, depth)) = open.pop() {
             order.push((agent, depth));
-            open.extend(children(agent.id).map(|child| (*child, depth + 1)));
+            open.extend(self.children(agent.id).rev().map(|child| (child, depth + 1)));
         }
         order
-    }
-
-    fn subagents(&self) -> impl Iterator<Item = &RecordedAgent> {
-        self.agents.values().filter(|agent| !agent.id.is_main())
     }
 
     /// Returns the parent of an agent. One that is not known, or was not there first, cannot be: then it is the main

@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::pty::terminal::Terminal;
+
 /// A home, and in it a project.
 struct Bench {
     home: TempDir,
@@ -99,4 +101,21 @@ fn a_session_of_lines_exports_itself() {
     assert!(lines.any(|line| line.contains(&format!("exported to {}", place.display()))), "it waits for the export");
     assert!(child.wait().unwrap().success());
     assert!(fs::read_to_string(place).unwrap().contains("<p>where is receipt defined?</p>"));
+}
+
+#[test]
+fn a_replay_shows_a_session_and_starts_none() {
+    let bench = Bench::new();
+    bench.out(&["-p", "where is receipt defined?", "--model", "offline"]);
+    let before = bench.sessions();
+    let (home, shop) = (bench.home.path(), bench.home.path().join("shop"));
+    let env = [("HOME", home.to_str().unwrap())];
+    let terminal = Terminal::start(120, 30, &["replay", "--speed", "end"], &shop, &env);
+    terminal.shows("replay paused to the end");
+    terminal.shows("is defined at");
+    terminal.send("xwhello\r");
+    terminal.send("q");
+    assert_eq!(terminal.ended().exit_code(), 0);
+    assert_eq!(bench.sessions(), before);
+    assert!(bench.err(&["replay"]).contains("a replay needs a terminal"));
 }
