@@ -12,7 +12,7 @@
 //! | top | [`cli`], `main.rs` | the command line, the exit status |
 //! | 6 | [`tui`], [`headless`] | the front ends: a screen, or standard output |
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
-//! | 4 | [`subagent`] | many agents: the `Agent` tool, the tree, its limits, reports |
+//! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`] | may it? pure decisions; git under settings of our own |
@@ -120,6 +120,8 @@
 //! - **Approvals**: the questions that wait for the user. **Type ahead** is a key that came before its question was read.
 //! - **Agent order**: the agents as a list for the screen; a **tree node** is one of them. A **timeline** shows when they worked.
 //! - **Render context**: what a view needs to draw. **Severity** is how a state is coloured.
+//! - **Recording**: a session as its files tell it, for an export. A **step** of it is what an agent said or did; its
+//!   **activity** is what it was at, as spans of time.
 //! - **Log scrollback**: what is read back from the session's files when the memory no longer has it.
 
 #[cfg(not(unix))]
@@ -133,7 +135,8 @@ pub mod tui;
 // Floor 5: what the screen knows, and what puts a session together.
 pub mod app;
 pub mod services;
-// Floor 4: many agents.
+// Floor 4: many agents; a session for others to read.
+pub mod export;
 pub mod subagent;
 // Floor 3: the loop, and the stand-in for a model.
 pub mod agent;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, EarlierSession, Subcommands, agents};
+use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, replay};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
@@ -59,6 +59,14 @@ fn program() -> anyhow::Result<PathBuf> {
 fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     let usage = |error| (headless::exit::USAGE, error);
     let failed = |error| (headless::exit::FAILED, error);
+    if let Some(Subcommands::Export(args)) = cli.command.clone() {
+        let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
+        return export::run(&bootstrap, &args);
+    }
+    if let Some(Subcommands::Replay(args)) = cli.command.clone() {
+        let bootstrap = services::bootstrap(options(cli, FrontEnd::Screen).map_err(usage)?).map_err(usage)?;
+        return run(play(bootstrap, args)).and_then(|played| played).map_err(failed);
+    }
     if let Some(Subcommands::Agents(args)) = cli.command.clone() {
         let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
         return run(agents::run(bootstrap, args)).map_err(failed)?;
@@ -187,11 +195,12 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (catalog, saved) = (bootstrap.library.catalog().clone(), bootstrap.saved.clone());
+    let (store, cwd) = (bootstrap.store.clone(), bootstrap.place.cwd.as_ref().clone());
     let sessions_of =
         bootstrap.paths.as_ref().map(|paths| (paths.state_dir.clone(), bootstrap.place.project.as_ref().clone()));
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
     let (commands, orders) = mpsc::unbounded_channel();
-    let plain = Plain { conversation, events, commands, orders, catalog, sessions_of, saved, request };
+    let plain = Plain { conversation, events, commands, orders, catalog, sessions_of, saved, store, cwd, request };
     let code = headless::run_plain(plain, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)
@@ -241,6 +250,19 @@ async fn show(
     }
     let status = farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status);
     Ok(Shown { status, next: farewell.next })
+}
+
+/// Plays a recorded session on the screen. No session is started for it.
+async fn play(bootstrap: Bootstrap, args: replay::ReplayArgs) -> anyhow::Result<u8> {
+    anyhow::ensure!(io::stdout().is_terminal(), "a replay needs a terminal; use `belvedere export` to read a session");
+    let dir = replay::folder(&bootstrap, &args)?;
+    let mut signals = catch_signals()?;
+    // Nobody sends events, and nobody obeys.
+    let ((_, events), (commands, _)) = (mpsc::channel(1), mpsc::unbounded_channel());
+    let setup = tui::screen_setup(&bootstrap, events, commands, None)?;
+    tui::terminal::install_panic_hook(bootstrap.log_file());
+    let farewell = tui::replay_session(setup, &mut signals, &dir, args.speed).await?;
+    Ok(farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status))
 }
 
 /// Tells the user at the end of the program what is wrong.

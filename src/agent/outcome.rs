@@ -101,6 +101,23 @@ impl Status {
         }
     }
 
+    /// Returns the word for it that people read.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Completed => "done",
+            Self::TurnLimit => "turn limit",
+            Self::ToolLimit => "tool limit",
+            Self::TimedOut => "timed out",
+            Self::Budget => "over budget",
+            Self::WrappedUp => "wrapped up",
+            Self::Cancelled => "stopped",
+            Self::Failed => "failed",
+            Self::Empty => "no report",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Completed

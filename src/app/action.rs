@@ -70,6 +70,9 @@ actions! {
     ZoomOut, "zoom-out", "zoom out";
     ZoomFit, "zoom-fit", "zoom to fit";
     OpenThere, "open-there", "open the agent as of the cursor";
+    PlayOrPause, "play-or-pause", "play or pause the replay";
+    NextSpeed, "next-speed", "change the speed: ×1, ×10, to the end";
+    Quit, "quit", "quit";
     Help, "help", "show all keys";
     Palette, "palette", "open the command palette";
     Model, "model", "choose the model, or that of the focused agent";
@@ -115,6 +118,11 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Composer, Action::Bottom, "go to the end of the line; from there, of the conversation"),
     (Context::Agents, Action::Bottom, "go to the end of the transcript and follow"),
     (Context::Approvals, Action::Leave, "go back to the message; the question stays open"),
+    (Context::Replay, Action::Present, "jump to the end"),
+    (Context::Replay, Action::Earlier, "show an earlier moment"),
+    (Context::Replay, Action::Later, "show a later moment"),
+    (Context::Replay, Action::PageEarlier, "show a much earlier moment"),
+    (Context::Replay, Action::PageLater, "show a much later moment"),
     (Context::AgentFiles, Action::Accept, "show this agent"),
     (Context::AgentFiles, Action::Search, "search the agents"),
     (Context::AgentFiles, Action::Bottom, "go to the end"),
@@ -166,6 +174,11 @@ impl Action {
     /// Returns `true` for one of several actions that differ in a number only, and are described together.
     pub fn is_numbered(self) -> bool {
         matches!(self, Self::FocusAgent(_) | Self::EditStep(_))
+    }
+
+    /// Returns `true` if it means something in a replay only.
+    pub(super) fn is_of_replays(self) -> bool {
+        matches!(self, Self::PlayOrPause | Self::NextSpeed | Self::Quit)
     }
 
     /// Returns `true` if it does something to one subagent, or shows it.

@@ -2,7 +2,9 @@
 
 use super::agent_files::FileRequest;
 use super::settings::choices::UserChoice;
+use super::timeline::PlaybackRequest;
 use super::view::log_scrollback::LogRequest;
+use crate::message::ExportFormat;
 use crate::subagent::Command;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +36,14 @@ pub enum Effect {
     SetTheme(String),
     /// Find this again at the next start.
     Remember(UserChoice),
+    /// Write the session to a file; its path comes back as `Event::Exported`.
     Export {
-        text: String,
+        format: ExportFormat,
         /// Where, as the user wrote it; in the folder of the program's own files unless given.
         place: Option<String>,
     },
+    /// Asks for something of the replay.
+    Playback(PlaybackRequest),
     Quit,
 }
 

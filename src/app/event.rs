@@ -6,6 +6,7 @@ use super::agent_files::FileNews;
 use super::composer::History;
 use super::key::Input;
 use super::scroll::Drawn;
+use super::timeline::Playback;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
 use crate::provider::offer::OfferedModel;
@@ -39,6 +40,8 @@ pub enum Event {
     /// The editor was closed; `None` if it failed.
     Edited(Option<String>),
     Exported(String),
+    /// Which moment of a recorded session is shown from now on.
+    Playback(Playback),
     Terminate,
     /// Something outside failed; says what to do.
     Error(String),

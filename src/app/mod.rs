@@ -31,7 +31,6 @@ pub use self::agents::Agents;
 pub use self::agents::agent_view::AgentView;
 pub use self::agents::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 pub use self::agents::order::{AgentOrder, TreeNode};
-pub use self::agents::report::{report_markdown, summary_of};
 pub use self::agents::state::{AgentState, Awaited, Phase, Severity, StateGroup, StateSign};
 pub use self::agents::tree::Tally;
 pub use self::agents::worktrees::{WorktreeState, WorktreeView};
@@ -78,7 +77,7 @@ use self::settings::choices::Settings;
 use self::settings::models::ModelChoices;
 use self::settings::sessions::SessionChoices;
 use self::settings::status;
-use self::timeline::Timeline;
+use self::timeline::{Playback, PlaybackRequest, Timeline, TimelineWindow};
 use self::view::pointer::Pointer;
 use self::view::{View, scroll};
 use crate::message::AgentId;
@@ -102,8 +101,14 @@ pub struct App {
     sessions: SessionChoices,
     status: StatusLine,
     title: String,
+    /// The moment that is shown of a recorded session; `None` of one that runs.
+    playback: Option<Playback>,
     quitting: bool,
 }
+
+/// What every agent of a recorded session did when.
+#[derive(Debug, Clone)]
+pub struct RecordedTimeline(Timeline);
 
 /// Rows that a pane grows or shrinks by.
 const GROWTH: i16 = 3;
@@ -137,6 +142,7 @@ impl App {
                 zone: setup.zone,
             },
             title: String::new(),
+            playback: None,
             quitting: false,
         };
         if setup.editing == Editing::Vi {
@@ -186,6 +192,10 @@ impl App {
             }
             Event::Edited(None) => self.out.warn("The editor failed. Set $EDITOR to a program that edits a file."),
             Event::Exported(path) => self.out.answer(format!("exported to {path}")),
+            Event::Playback(playback) => {
+                self.playback = Some(playback);
+                self.out.redraw();
+            }
             Event::Terminate => self.quit(),
             Event::Error(text) => self.error(&text),
             Event::Refresh => {}
@@ -200,13 +210,42 @@ impl App {
                 self.settings.keep_arrangement(self.view.arrangement(), &mut self.out);
             }
         }
-        self.out.take_effects()
+        let mut effects = self.out.take_effects();
+        if self.playback.is_some() {
+            effects.retain(timeline::is_harmless);
+        }
+        effects
+    }
+
+    /// Returns what every agent did when, as known at the end of a recorded session.
+    pub fn into_recorded_timeline(self) -> RecordedTimeline {
+        RecordedTimeline(self.timeline.recorded_until(self.out.now()))
+    }
+
+    /// Shows a recorded session from now on, whose events are still to come.
+    #[must_use]
+    pub fn replaying(self, timeline: &RecordedTimeline, playback: Playback) -> Self {
+        Self { timeline: timeline.0.clone(), playback: Some(playback), ..self }
+    }
+
+    /// Forgets all events of a recorded session, so that they can be taken in again up to an earlier moment. Where the
+    /// user looks stays.
+    pub fn rewind(&mut self, beginning: Instant) {
+        self.out = Outbox::new(beginning);
+        self.agents = Agents::new(beginning);
+        self.requests = PendingRequests::default();
+        self.approvals = Approvals::default();
+        self.messages = Messages::new();
+        self.view.forget_events();
+        self.status.model = ModelState::Searching(None);
     }
 
     fn on_input(&mut self, input: Input) {
         match input {
             Input::Key(key) => self.on_key(key),
-            Input::Paste(text) => self.on_paste(&text),
+            // Nothing is written in a replay.
+            Input::Paste(text) if self.playback.is_none() => self.on_paste(&text),
+            Input::Paste(_) => {}
             Input::Mouse(mouse) => self.on_mouse(mouse),
             Input::Resize { width, height } => self.view.resize(width, height),
             Input::FocusGained => self.clock.set_attended(true),
@@ -216,6 +255,10 @@ impl App {
 
     fn on_drawn(&mut self, mut drawn: Drawn) {
         self.overlay.set_end(drawn.popup_end, drawn.popup_rows);
+        if self.playback.is_some() {
+            // Which panes fold must not depend on how often, and how fast, they were drawn.
+            drawn.reports.clear();
+        }
         let screen = (self.view.size(), self.agents.is_empty());
         self.approvals.on_drawn(drawn.question.take(), drawn.talk_rows, screen, &mut self.out);
         self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));
@@ -325,6 +368,52 @@ impl App {
 
     fn update_prompt_label(&mut self) {
         self.messages.update_prompt_label(self.view.size().width, &self.agents, &self.requests);
+    }
+
+    fn open_timeline(&mut self) {
+        if self.playback.is_some() && self.timeline.is_open() {
+            return self.close_timeline();
+        }
+        if self.timeline.is_empty() {
+            self.out.inform("nothing has happened yet");
+            return;
+        }
+        self.timeline.open(self.view.scrolled());
+        self.view.set_full(None);
+        self.view.set_focus(Focus::Timeline);
+    }
+
+    fn act_in_timeline(&mut self, action: Action) {
+        if let Some(playback) = &self.playback
+            && let Some(request) = playback.request(action)
+        {
+            let base = self.out.now().checked_sub(playback.position);
+            let to = self.timeline().zip(base).and_then(|(now, base)| self.timeline.target(action, &now, base));
+            return self.out.push(Effect::Playback(to.map_or(request, PlaybackRequest::Seek)));
+        }
+        let Some(now) = self.timeline().filter(|_| self.shows_timeline()) else {
+            self.out.inform("open the timeline first");
+            return;
+        };
+        if self.timeline.act(action, &now, &self.agents, self.out.now()) {
+            return;
+        }
+        let Some((id, scroll)) = self.timeline.moment(&now, &self.agents, &mut self.out) else { return };
+        self.view.pane_mut(id).scroll = scroll;
+        if id.is_main() {
+            self.close_timeline();
+            self.view.set_focus(Focus::Conversation);
+        } else {
+            self.view.open_full(id);
+        }
+    }
+
+    /// Asks a replay for the moment of a column of the timeline.
+    fn seek_to(&mut self, now: &TimelineWindow, x: u16) {
+        let base = self.playback.and_then(|playback| self.out.now().checked_sub(playback.position));
+        if let Some(to) = base.and_then(|base| self.timeline.moment_at(now, x, base)) {
+            self.out.push(Effect::Playback(PlaybackRequest::Seek(to)));
+        }
     }
 
     fn close_timeline(&mut self) {

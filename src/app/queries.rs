@@ -14,7 +14,7 @@ use super::composer::Composer;
 use super::keymap::{Context, Keymap};
 use super::layout::{LayoutMode, LayoutState, Regions, layout};
 use super::panes::PaneSize;
-use super::timeline::{SpanKind, TimelineWindow, Track};
+use super::timeline::{Playback, SpanKind, TimelineWindow, Track};
 use super::wizard::Wizard;
 use super::{
     Action, AgentState, AgentView, App, Flash, Focus, FoldedAway, LoadedUpTo, PaneState, Popup, StatusLine, StepView,
@@ -96,6 +96,11 @@ impl App {
 
     pub fn status(&self) -> &StatusLine {
         &self.status
+    }
+
+    /// Returns which moment of a recorded session is shown; `None` of one that runs.
+    pub fn playback(&self) -> Option<&Playback> {
+        self.playback.as_ref()
     }
 
     pub fn flash(&self) -> Option<&Flash> {
@@ -278,6 +283,7 @@ impl App {
             return Context::AgentFiles;
         }
         match self.view.focus() {
+            Focus::Composer | Focus::Timeline if self.playback.is_some() => Context::Replay,
             Focus::Composer => Context::Composer,
             Focus::Approvals => Context::Approvals,
             Focus::Conversation => Context::Conversation,
@@ -301,6 +307,12 @@ impl App {
             Action::Stop | Action::WrapUp | Action::Background if ended => None,
             Action::Resume | Action::CopyReport if !ended => None,
             Action::Full if ended => Some("read"),
+            Action::PlayOrPause if self.playback.is_some_and(|playback| playback.is_playing) => Some("pause"),
+            Action::Message | Action::Stop | Action::WrapUp | Action::Resume | Action::Background
+                if self.playback.is_some() =>
+            {
+                None
+            }
             Action::Interrupt if self.target().is_none() => None,
             Action::NextQuestion if self.approvals.len() < 2 => None,
             Action::OpenOutput if self.messages.composer().pasted().is_none() => None,

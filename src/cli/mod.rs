@@ -4,6 +4,8 @@
 //! `agents`. Invariant: what cannot be meant is refused before anything starts.
 
 pub mod agents;
+pub mod export;
+pub mod replay;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -113,6 +115,10 @@ pub struct EarlierSession {
 pub enum Subcommands {
     /// List, show, check or create agents (default: list)
     Agents(agents::AgentsArgs),
+    /// Write a session to a file to read or to share: Markdown, JSON, or one page for a browser
+    Export(export::ExportArgs),
+    /// Play a session on the screen as it went; nothing is sent, run or changed
+    Replay(replay::ReplayArgs),
     /// Play a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.
     Demo,
 }

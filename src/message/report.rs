@@ -38,3 +38,27 @@ pub fn tagged<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(body, _)| body).trim())
 }
+
+/// Returns the summary of a report: what stands in `<summary>`, else all of it.
+pub fn summary_of(report: &str) -> &str {
+    match tagged(report, "summary") {
+        Some(summary) if !summary.is_empty() => summary,
+        _ => report.trim(),
+    }
+}
+
+/// Returns a report in Markdown, its tags as headings.
+pub fn report_markdown(report: &str) -> String {
+    let Some(summary) = tagged(report, "summary") else { return report.trim().to_owned() };
+    let mut parts = Vec::new();
+    let before = report.split("<summary>").next().unwrap_or_default().trim();
+    parts.extend(Some(before.to_owned()).filter(|text| !text.is_empty()));
+    parts.push(summary.to_owned());
+    for (tag, title) in [("findings", "Findings"), ("answer", "Answer")] {
+        if let Some(text) = tagged(report, tag).filter(|text| !text.is_empty()) {
+            parts.push(format!("**{title}**"));
+            parts.push(text.to_owned());
+        }
+    }
+    parts.join("\n\n")
+}

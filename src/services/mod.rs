@@ -30,7 +30,7 @@ pub use bootstrap::{Bootstrap, FrontEnd, Options, SessionKind, Subagents, agent_
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use models::ModelOffers;
-pub use resume::{Resume, summaries};
+pub use resume::{Resume, session_named, summaries};
 pub use saved_session::SavedSession;
 use servers::KnownServers;
 pub use session_handles::SessionHandles;

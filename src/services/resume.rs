@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use super::Bootstrap;
 use super::saved_session::SavedSession;
 use crate::agent::{Author, EventKind, LogEvent, Spent};
 use crate::config::Paths;
@@ -107,6 +108,30 @@ impl Wanted {
         saved.unsent = Unsent::read(store.dir());
         Ok((store, saved))
     }
+}
+
+/// Finds a session to look at: the one of this name in the project, else in any; without a name the latest of the project.
+/// Blocks.
+///
+/// # Errors
+/// Says why there is none, or which ones could be meant.
+pub fn session_named(bootstrap: &Bootstrap, wanted: Option<&str>) -> anyhow::Result<SessionFolder> {
+    let paths = bootstrap.paths.as_ref().context("sessions are not saved here: there is no state directory")?;
+    let of_project = sessions(&paths.state_dir, Some(&bootstrap.place.project));
+    let Some(wanted) = wanted else {
+        return of_project.into_iter().next().context("no session of this project yet");
+    };
+    for sessions in [of_project, sessions(&paths.state_dir, None)] {
+        match find(&sessions, wanted) {
+            Ok(session) => return Ok(session.clone()),
+            Err(several) if !several.is_empty() => {
+                let names: Vec<&str> = several.iter().take(MAX_NAMED).map(|session| session.id.as_str()).collect();
+                bail!("more than one session is called `{wanted}`: {}; write more of its name", names.join(", "));
+            }
+            Err(_) => {}
+        }
+    }
+    bail!("no session `{wanted}`; /sessions in the program lists them")
 }
 
 fn located(folder: SessionFolder) -> anyhow::Result<Wanted> {

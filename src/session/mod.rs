@@ -8,6 +8,7 @@ mod agent_log;
 mod allowed;
 mod catalog;
 pub mod log;
+mod merged;
 mod meta;
 mod part;
 mod reader;
@@ -21,6 +22,7 @@ mod writer;
 
 pub use allowed::Allowed;
 pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, sessions};
+pub use merged::{MergedLine, MergedRecords};
 pub use meta::SessionMeta;
 pub use part::{LogPart, PartLine, Stretch, read_part};
 pub use reader::{Records, read};

@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{PartLine, Secrets, Stretch, read_part};
@@ -164,27 +164,38 @@ impl Store {
         self.secrets.mask(text)
     }
 
-    /// Writes a text for the user to a new file, with the secrets masked: at `place`, or in the folder there, or in a
-    /// folder of the state directory. Blocks. Returns an error if the file is there already or cannot be written.
-    pub fn export(&self, text: &str, place: Option<&Path>) -> Result<PathBuf, SessionError> {
-        let name = || Zoned::now().strftime("conversation-%Y-%m-%d-%H%M%S%.3f.md").to_string();
+    /// Masks the secrets, and what looks like one, in the strings of a JSON document. It stays a JSON document.
+    pub fn mask_json(&self, json: String) -> String {
+        self.secrets.mask_json(json)
+    }
+
+    /// Writes a new file for the user: at `place`, or under `name` in the folder there, or in a folder of the state
+    /// directory. `write` masks what it writes. Blocks. Returns an error if the file is there already or cannot be
+    /// written; nothing of it is left then.
+    pub fn export(
+        &self,
+        name: &str,
+        place: Option<&Path>,
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<PathBuf, SessionError> {
         let path = match place {
-            Some(place) if place.is_dir() => place.join(name()),
+            Some(place) if place.is_dir() => place.join(name),
             Some(place) => place.to_path_buf(),
             None => {
                 create_private_dir(&self.exports)
                     .map_err(|error| SessionError::new(&self.exports, "created", error))?;
-                self.exports.join(name())
+                self.exports.join(name)
             }
         };
         // Nothing that lies there is written through or over, no link either.
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)
             .map_err(|error| SessionError::new(&path, "made", error))?;
-        if let Err(error) = file.write_all(self.mask(text).as_bytes()) {
+        let mut out = io::BufWriter::new(file);
+        if let Err(error) = write(&mut out).and_then(|()| out.flush()) {
             let _ = std::fs::remove_file(&path);
             return Err(SessionError::new(&path, "written", error));
         }

@@ -15,9 +15,11 @@ use super::remembered::{Persister, RememberedChoices};
 use super::terminal::Terminal;
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
+use crate::app::timeline::PlaybackRequest;
 use crate::app::{Effect, Event, UserChoice};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
+use crate::export::{ExportError, export, place_of};
 use crate::message::sanitize_line;
 use crate::services::{ModelOffers, summaries};
 use crate::session::Store;
@@ -38,6 +40,7 @@ pub(super) struct EffectRunner {
 }
 
 /// Where things are kept; `None` keeps none.
+#[derive(Default)]
 pub(super) struct Storage {
     pub history: Option<PathBuf>,
     pub memory: Option<RememberedChoices>,
@@ -52,6 +55,7 @@ pub(super) enum AfterEffect {
     Theme(String),
     /// Leave for another session.
     Open(String),
+    Playback(PlaybackRequest),
     Quit,
 }
 
@@ -154,11 +158,12 @@ impl EffectRunner {
             Effect::SetTitle(title) => terminal.set_title(&title)?,
             Effect::Notify(text) => terminal.notify(&self.notifier.bytes(&text))?,
             Effect::CaptureMouse(mouse) => terminal.set_mouse(mouse)?,
-            Effect::Export { text, place } => {
+            Effect::Export { format, place } => {
                 let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
                 self.in_background(move || {
-                    let store = store.context("No folder for Belvedere's files. Set HOME and restart.")?;
-                    let path = store.export(&text, place.map(|place| named(&cwd, &place)).as_deref())?;
+                    let store = store.ok_or(ExportError::Unkept)?;
+                    let place = place.map(|place| place_of(&cwd, &place));
+                    let path = export(&store, store.dir(), format, place.as_deref())?;
                     Ok(Some(Event::Exported(path.to_string_lossy().into_owned())))
                 });
             }
@@ -168,6 +173,7 @@ impl EffectRunner {
                     persister.keep(choice);
                 }
             }
+            Effect::Playback(request) => return Ok(AfterEffect::Playback(request)),
             Effect::Quit => return Ok(AfterEffect::Quit),
         }
         Ok(AfterEffect::Done)
@@ -257,11 +263,4 @@ fn known(library: &Library, path: &Path) -> Result<()> {
     let known = library.catalog().listing().iter().any(|listed| listed.source.path.as_deref() == Some(path));
     anyhow::ensure!(known, "{} is no longer an agent file", path.display());
     Ok(())
-}
-
-fn named(cwd: &Path, place: &str) -> PathBuf {
-    match (place.strip_prefix("~/"), Environment::of_process().home()) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => cwd.join(place),
-    }
 }

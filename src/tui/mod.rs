@@ -9,6 +9,7 @@ pub mod notifier;
 mod outside;
 mod read_log;
 pub mod remembered;
+pub mod replay;
 mod run;
 mod setup;
 pub mod terminal;
@@ -16,5 +17,5 @@ pub mod view;
 
 pub use outside::edit;
 pub use read_log::read_log;
-pub use run::{Farewell, ScreenSetup, run};
+pub use run::{Farewell, ScreenSetup, replay_session, run};
 pub use setup::{chosen_theme, screen_setup};

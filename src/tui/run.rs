@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
+use super::replay::Player;
 use super::terminal::Terminal;
 use super::view::Screen;
 use super::view::highlight::Highlighter;
@@ -24,6 +25,7 @@ use super::view::theme::{Theme, Themes};
 use crate::agent::LogEvent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
+use crate::app::timeline::PlaybackSpeed;
 use crate::app::{App, Effect, Event, Setup};
 use crate::definition::Library;
 use crate::message::Spent;
@@ -65,9 +67,36 @@ pub struct Farewell {
 
 /// Shows the screen until the user leaves. Fails if there is no terminal, or it is gone.
 pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
+    let saved = setup.saved.clone();
+    let open = move |setup| {
+        let Some(saved) = saved else { return Ok((App::new(setup), None)) };
+        let events: Vec<_> = saved.events.iter().chain(&saved.missing).cloned().collect();
+        Ok((App::restored(setup, &events, &saved.spent_before, &saved.unsent), None))
+    };
+    Box::pin(show(setup, signals, open)).await
+}
+
+/// Plays the recorded session in `dir` until the user leaves. Fails if it cannot be read, or there is no terminal.
+pub async fn replay_session(
+    setup: ScreenSetup,
+    signals: &mut Signals,
+    dir: &Path,
+    speed: PlaybackSpeed,
+) -> Result<Farewell> {
+    let storage = Storage::default();
+    let setup = ScreenSetup { storage, ..setup };
+    let open = |setup| Player::open(dir, setup, speed).map(|(player, app)| (app, Some(player)));
+    Box::pin(show(setup, signals, open)).await
+}
+
+async fn show(
+    setup: ScreenSetup,
+    signals: &mut Signals,
+    open: impl FnOnce(Setup) -> Result<(App, Option<Player>)>,
+) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
-    let ScreenSetup { app, saved, events, commands, cwd, theme, themes, storage, library, models, notifier } = setup;
+    let ScreenSetup { app, saved: _, events, commands, cwd, theme, themes, storage, library, models, notifier } = setup;
     let terminal = Terminal::enter(app.mouse).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
@@ -75,18 +104,13 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     let highlighter = Highlighter::new(move || {
         let _ = wake.send(Event::Refresh);
     });
-    let app = Setup { now: Instant::now(), size: (size.width, size.height), ..app };
-    let app = match saved {
-        Some(saved) => {
-            let events: Vec<_> = saved.events.iter().chain(&saved.missing).cloned().collect();
-            App::restored(app, &events, &saved.spent_before, &saved.unsent)
-        }
-        None => App::new(app),
-    };
+    let (app, player) = open(Setup { now: Instant::now(), size: (size.width, size.height), ..app })?;
+    let replays = player.is_some();
     let mut stage = Stage {
         terminal,
         screen: Screen::new(theme, highlighter),
         app,
+        player,
         themes,
         is_wrong: HashSet::new(),
         last_frame: Instant::now(),
@@ -94,9 +118,11 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     };
     stage.draw()?;
     let runner = EffectRunner::new(back, commands, storage, cwd, (library, models), notifier);
-    runner.load_initial_state();
+    if !replays {
+        runner.load_initial_state();
+    }
     let input = Some(InputStream::open()?);
-    let mut sources = Sources { events, open: true, returned, input, signals, ended_by: None, next: None };
+    let mut sources = Sources { events, open: !replays, returned, input, signals, ended_by: None, next: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
     runner.finish().await;
     left?;
@@ -113,6 +139,8 @@ struct Stage {
     terminal: Terminal,
     screen: Screen,
     app: App,
+    /// What plays a recorded session, if that is what is shown.
+    player: Option<Player>,
     themes: Themes,
     /// Themes whose faults were reported.
     is_wrong: HashSet<String>,
@@ -151,6 +179,7 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &Effect
         if urgency == Urgency::Stop {
             stage.hand_over(Program::Shell, sources, runner).await?;
         }
+        stage.play();
         for event in batch.drain(..) {
             if let Event::Input(Input::Resize { .. }) = event {
                 // Also at the size it had: a window that was made small and large again between two looks has lost
@@ -175,8 +204,21 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &Effect
 impl Stage {
     /// Takes in one event; what it asks for waits for [`Stage::carry_out`].
     fn update(&mut self, event: Event) {
-        let effects = self.app.update(Instant::now(), event);
+        let effects = self.app.update(self.now(), event);
         self.owed.extend(effects);
+    }
+
+    /// Returns the present: in a replay, that of the session.
+    fn now(&self) -> Instant {
+        self.player.as_ref().map_or_else(Instant::now, Player::now)
+    }
+
+    /// Plays a recorded session on, by the time since the last frame.
+    fn play(&mut self) {
+        let passed = self.last_frame.elapsed();
+        if let Some(player) = self.player.as_mut().filter(|player| player.is_playing() && passed >= FRAME) {
+            player.advance(passed, &mut self.app);
+        }
     }
 
     async fn carry_out(&mut self, sources: &mut Sources<'_>, runner: &EffectRunner) -> Result<ControlFlow<()>> {
@@ -191,6 +233,11 @@ impl Stage {
                         sources.next = Some(session);
                         return Ok(ControlFlow::Break(()));
                     }
+                    AfterEffect::Playback(request) => {
+                        if let Some(player) = &mut self.player {
+                            player.obey(request, &mut self.app)?;
+                        }
+                    }
                     AfterEffect::Quit => return Ok(ControlFlow::Break(())),
                 }
             }
@@ -200,6 +247,10 @@ impl Stage {
 
     /// Returns when to wake without an event: for the next frame, or for what moves by itself.
     fn deadline(&self) -> Option<Instant> {
+        if let Some(player) = &self.player {
+            // Its time stands still with it.
+            return (player.is_playing() || self.app.is_dirty()).then(|| self.last_frame + FRAME);
+        }
         if self.app.is_dirty() { Some(self.last_frame + FRAME) } else { self.app.next_wakeup() }
     }
 
@@ -227,7 +278,7 @@ impl Stage {
         if self.is_wrong.insert(name) {
             for error in errors {
                 // A notice asks for no effect.
-                let _ = self.app.update(Instant::now(), Event::Error(error.to_string()));
+                let _ = self.app.update(self.now(), Event::Error(error.to_string()));
             }
         }
     }
@@ -255,7 +306,7 @@ impl Stage {
                 count = sources.events.recv_many(&mut batch, BATCH), if sources.open => {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
-                        for effect in self.app.update(Instant::now(), Event::Log(event)) {
+                        for effect in self.app.update(self.now(), Event::Log(event)) {
                             if matches!(effect, Effect::Command(_) | Effect::AgentFiles(FileRequest::List)) {
                                 runner.perform(effect, &mut self.terminal)?;
                             }
@@ -270,7 +321,7 @@ impl Stage {
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };
         for event in [Event::Input(resize), event] {
-            for effect in self.app.update(Instant::now(), event) {
+            for effect in self.app.update(self.now(), event) {
                 runner.perform(effect, &mut self.terminal)?;
             }
         }

@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod definitions;
 mod docs;
+mod export;
 mod headless;
 mod load;
 mod offline;

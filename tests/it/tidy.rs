@@ -16,7 +16,7 @@ const FLOORS: [&[&str]; 9] = [
     &["permission", "git"],
     &["provider", "tool", "definition", "session", "config", "worktree"],
     &["agent", "offline"],
-    &["subagent"],
+    &["subagent", "export"],
     &["app", "services"],
     &["tui", "headless"],
     &["cli"],

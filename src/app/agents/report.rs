@@ -5,31 +5,6 @@
 
 use super::cells::CellKind;
 use crate::agent::{Outcome, Status};
-use crate::message::tagged;
-
-/// Returns the summary of a report: what stands in `<summary>`, else all of it.
-pub fn summary_of(report: &str) -> &str {
-    match tagged(report, "summary") {
-        Some(summary) if !summary.is_empty() => summary,
-        _ => report.trim(),
-    }
-}
-
-/// Returns a report in Markdown, its tags as headings.
-pub fn report_markdown(report: &str) -> String {
-    let Some(summary) = tagged(report, "summary") else { return report.trim().to_owned() };
-    let mut parts = Vec::new();
-    let before = report.split("<summary>").next().unwrap_or_default().trim();
-    parts.extend(Some(before.to_owned()).filter(|text| !text.is_empty()));
-    parts.push(summary.to_owned());
-    for (tag, title) in [("findings", "Findings"), ("answer", "Answer")] {
-        if let Some(text) = tagged(report, tag).filter(|text| !text.is_empty()) {
-            parts.push(format!("**{title}**"));
-            parts.push(text.to_owned());
-        }
-    }
-    parts.join("\n\n")
-}
 
 /// The tags of a report, and what stands in place of each while the report streams.
 const TAGS: [(&str, &str, &str); 3] = [

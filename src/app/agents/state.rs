@@ -256,7 +256,6 @@ impl AgentState {
         let row = |word, short, sign, severity, group, span| StateRow { word, short, sign, severity, group, span };
         let work = |word, span| row(word, word, Sign::Spinner, Busy, Working, Some(span));
         let wait = |word, short, group, span| row(word, short, Sign::Attention, Attention, group, Some(span));
-        let end = |word, short, sign, severity, group| row(word, short, sign, severity, group, None);
         match self {
             Self::Idle => row("idle", "idle", Sign::Neutral, Neutral, Resting, None),
             Self::Unknown => row("unknown", "unknown", Sign::Neutral, Neutral, Working, Some(SpanKind::Unknown)),
@@ -279,19 +278,21 @@ impl AgentState {
             Self::Stalled { .. } => wait("stalled", "stalled", Stalled, SpanKind::Stalled),
             Self::Stopping => row("stopping", "stopping", Sign::Stopped, Busy, Working, Some(SpanKind::Stopping)),
             Self::Resuming => row("resuming", "resuming", Sign::Queued, Busy, Working, None),
-            Self::Ended(status) => match status {
-                Status::Completed => end("done", "done", Sign::Done, Good, Done),
-                Status::Failed => end("failed", "failed", Sign::Failed, Bad, Failed),
-                Status::TimedOut => end("timed out", "timed out", Sign::Failed, Bad, Failed),
-                Status::Empty => end("no report", "no report", Sign::Neutral, Neutral, Failed),
-                // What the user asked for needs no second look.
-                Status::Cancelled => end("stopped", "stopped", Sign::Stopped, Neutral, Stopped),
-                Status::Interrupted => end("interrupted", "interrupted", Sign::Stopped, Attention, Stopped),
-                Status::WrappedUp => end("wrapped up", "wrapped", Sign::Done, Good, Done),
-                Status::TurnLimit => end("turn limit", "cut off", Sign::Stopped, Attention, Stopped),
-                Status::ToolLimit => end("tool limit", "cut off", Sign::Stopped, Attention, Stopped),
-                Status::Budget => end("over budget", "budget", Sign::Stopped, Attention, Stopped),
-            },
+            Self::Ended(status) => {
+                let end = |short, sign, severity, group| row(status.word(), short, sign, severity, group, None);
+                match status {
+                    Status::Completed => end("done", Sign::Done, Good, Done),
+                    Status::Failed => end("failed", Sign::Failed, Bad, Failed),
+                    Status::TimedOut => end("timed out", Sign::Failed, Bad, Failed),
+                    Status::Empty => end("no report", Sign::Neutral, Neutral, Failed),
+                    // What the user asked for needs no second look.
+                    Status::Cancelled => end("stopped", Sign::Stopped, Neutral, Stopped),
+                    Status::Interrupted => end("interrupted", Sign::Stopped, Attention, Stopped),
+                    Status::WrappedUp => end("wrapped", Sign::Done, Good, Done),
+                    Status::TurnLimit | Status::ToolLimit => end("cut off", Sign::Stopped, Attention, Stopped),
+                    Status::Budget => end("budget", Sign::Stopped, Attention, Stopped),
+                }
+            }
         }
     }
 }

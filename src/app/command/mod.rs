@@ -61,6 +61,8 @@ pub trait PlainSession {
     fn merge(&mut self, which: &str);
     fn discard(&mut self, which: &str);
     fn worktrees(&mut self);
+    /// Exports the session; the words name a format and a place, both or neither.
+    fn export(&mut self, words: &str);
     fn quit(&mut self);
 }
 
@@ -168,7 +170,11 @@ pub static COMMANDS: &[SlashCommand] = &[
     .plain_with(WORKTREE, "N, typed twice, discards an agent's worktree.", Plain::discard),
     SlashCommand::new("worktrees", "", "list unmerged worktrees", slash_worktrees)
         .plain("lists unmerged worktrees.", |plain, _| plain.worktrees()),
-    SlashCommand::new("export", "[FILE]", "export the conversation to a file", App::slash_export),
+    SlashCommand::new("export", "[FORMAT] [FILE]", "export the session to a file: md, json, html", App::slash_export)
+        .plain(
+            "writes the session to a file; /export html makes a page to share, json and md are the others.",
+            Plain::export,
+        ),
     SlashCommand::new("quit", "", "quit", |app, _| app.slash_quit())
         .also(&["exit"])
         .plain("quits. At the end of the input, Belvedere quits once everything is answered.", |plain, _| plain.quit()),

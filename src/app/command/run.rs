@@ -5,14 +5,13 @@
 
 use super::SlashCommand;
 use crate::agent::{Status, WorktreeAct};
-use crate::app::agents::plain_text::as_text;
 use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::overlay::agent_lists;
 use crate::app::settings::models;
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, Popup, lists};
-use crate::message::{AgentId, MessageId};
+use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -161,12 +160,9 @@ impl App {
         true
     }
 
-    pub(super) fn slash_export(&mut self, place: &str) {
-        let text = as_text(self.agents.main(), &self.status.zone);
-        if text.trim().is_empty() {
-            return self.out.warn("nothing to export yet");
-        }
-        self.out.push(Effect::Export { text, place: (!place.is_empty()).then(|| place.to_owned()) });
+    pub(super) fn slash_export(&mut self, words: &str) {
+        let (format, place) = ExportFormat::parse_words(words);
+        self.out.push(Effect::Export { format, place: place.map(str::to_owned) });
     }
 
     /// Leaves at once if nothing runs; else names what would be stopped and leaves at the second time.

@@ -9,8 +9,8 @@ use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
 use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
-use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, report_markdown};
-use crate::message::AgentId;
+use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, timeline};
+use crate::message::{AgentId, report_markdown};
 use crate::permission::PermissionMode;
 use crate::subagent::{Children, Command};
 
@@ -27,6 +27,10 @@ enum Layer {
 impl App {
     /// Offers an action to each layer, from the top, until one has a use for it.
     pub(in crate::app) fn act(&mut self, action: Action) -> Handled {
+        if self.playback.is_some() && !timeline::is_allowed(action) {
+            self.out.inform("this is a replay: nothing is sent, run or changed");
+            return Handled::Consumed;
+        }
         for layer in [self.top_layer(), Layer::Anywhere] {
             let handled = match layer {
                 Layer::Wizard => {
@@ -159,7 +163,9 @@ impl App {
             | Action::ZoomIn
             | Action::ZoomOut
             | Action::ZoomFit
-            | Action::OpenThere => self.act_in_timeline(action),
+            | Action::OpenThere
+            | Action::PlayOrPause
+            | Action::NextSpeed => self.act_in_timeline(action),
             Action::Leave => self.leave(),
             Action::Stop | Action::WrapUp | Action::Resume | Action::Background => self.act_on_agent(action),
             Action::ResumeAll => self.resume_all(),
@@ -186,6 +192,7 @@ impl App {
             Action::Editor => self.messages.open_editor(&mut self.out),
             Action::CycleMode => self.set_mode(self.status.mode.next()),
             Action::Interrupt => self.interrupt(),
+            Action::Quit if self.playback.is_some() => self.quit(),
             Action::ClearOrQuit => self.clear_or_quit(action),
             Action::DeleteOrQuit if self.messages.composer().is_empty() => self.clear_or_quit(action),
             Action::Layout => self.slash_layout(""),
@@ -305,34 +312,6 @@ impl App {
         }
         self.view.take_clicked();
         self.view.set_focus(self.home());
-    }
-
-    pub(in crate::app) fn open_timeline(&mut self) {
-        if self.timeline.is_empty() {
-            self.out.inform("nothing has happened yet");
-            return;
-        }
-        self.timeline.open(self.view.scrolled());
-        self.view.set_full(None);
-        self.view.set_focus(Focus::Timeline);
-    }
-
-    fn act_in_timeline(&mut self, action: Action) {
-        let Some(now) = self.timeline().filter(|_| self.shows_timeline()) else {
-            self.out.inform("open the timeline first");
-            return;
-        };
-        if self.timeline.act(action, &now, &self.agents, self.out.now()) {
-            return;
-        }
-        let Some((id, scroll)) = self.timeline.moment(&now, &self.agents, &mut self.out) else { return };
-        self.view.pane_mut(id).scroll = scroll;
-        if id.is_main() {
-            self.close_timeline();
-            self.view.set_focus(Focus::Conversation);
-        } else {
-            self.view.open_full(id);
-        }
     }
 
     pub(in crate::app) fn stop_all(&mut self) {

@@ -24,6 +24,8 @@ pub enum Context {
     Approvals,
     AgentFiles,
     Timeline,
+    /// A recorded session, but for its panes.
+    Replay,
     /// A list or a line in front of everything else.
     Popup,
     Text,
@@ -34,13 +36,14 @@ pub enum Context {
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
         Self::Agents,
         Self::AgentFull,
         Self::Timeline,
+        Self::Replay,
         Self::Approvals,
         Self::AgentFiles,
         Self::Popup,
@@ -61,6 +64,7 @@ impl Context {
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent-files",
             Self::Timeline => "timeline",
+            Self::Replay => "replay",
             Self::Popup => "popup",
             Self::Text => "text",
             Self::Confirm => "confirm",
@@ -80,6 +84,7 @@ impl Context {
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent files",
             Self::Timeline => "timeline",
+            Self::Replay => "replay",
             Self::Popup => "list",
             Self::Text => "text",
             Self::Confirm => "question",
@@ -87,6 +92,18 @@ impl Context {
         }
     }
 }
+
+/// The keys of a replay that matter most, with a short word for each.
+const REPLAY_HINTS: &[(Action, &str)] = &[
+    (Action::PlayOrPause, "play"),
+    (Action::Earlier, "back"),
+    (Action::Later, "on"),
+    (Action::NextSpeed, "speed"),
+    (Action::Timeline, "timeline"),
+    (Action::Quit, "quit"),
+    (Action::Beginning, "start"),
+    (Action::Present, "end"),
+];
 
 /// What a run of keys means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,6 +341,7 @@ impl Keymap {
                 (Action::Present, "now"),
                 (Action::Leave, "back"),
             ],
+            Context::Replay => REPLAY_HINTS,
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
             Context::Text | Context::Confirm => &[(Action::Leave, "close")],
             // They stand in its box.

@@ -110,6 +110,10 @@ impl Keyboard {
 impl App {
     pub(super) fn on_key(&mut self, key: Key) {
         let Some(letter) = key.typed() else { return self.on_other_key(key) };
+        // Nothing is typed in a replay but into a search.
+        if self.playback.is_some() {
+            return self.press_key(key);
+        }
         if !self.reads_commands() {
             // The place may have become the message's while its first letters were typed.
             if self.context() == Context::Composer && self.keys.typing.has_run(self.out.now()) {
@@ -207,7 +211,7 @@ impl App {
             overlay::actions::typed(self);
         } else if self.agent_files.view().is_some() {
             self.agent_files.type_key(key);
-        } else if self.view.focus() == Focus::Composer {
+        } else if self.view.focus() == Focus::Composer && self.playback.is_none() {
             if key.typed() == Some('?') && self.messages.composer().is_empty() {
                 self.overlay.open(Popup::help());
             } else if key.code != KeyCode::Up || self.queued().is_empty() || !self.messages.unsend(&mut self.out) {
@@ -445,6 +449,7 @@ impl App {
             HitTarget::Filed => self.view.toggle_filed(),
             HitTarget::Timeline => {
                 if let Some(now) = self.timeline() {
+                    self.seek_to(&now, at.x);
                     self.timeline.point_at(&now, at.x, at.y);
                 }
             }
@@ -464,7 +469,9 @@ impl App {
                         self.view.begin_selection(agent, at, unit);
                     }
                     // The sign stands on the chosen title only.
-                    PanePart::Stop if running && was_chosen => self.requests.stop(agent, &self.agents, &mut self.out),
+                    PanePart::Stop if running && was_chosen && self.playback.is_none() => {
+                        self.requests.stop(agent, &self.agents, &mut self.out);
+                    }
                     PanePart::Fold => self.view.toggle_fold(agent, pane.size, &self.agents),
                     PanePart::Stop | PanePart::Title if was_chosen && self.view.full().is_some() => {
                         self.view.set_full(None);

@@ -171,7 +171,9 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
 
     let pattern = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
-    let actions = Action::all().filter(|action| !action.is_numbered() || *action == Action::FocusAgent(1));
+    let is_offered =
+        |action: &Action| !action.is_of_replays() && (!action.is_numbered() || *action == Action::FocusAgent(1));
+    let actions = Action::all().filter(is_offered);
     let mut found: Vec<(u32, PaletteEntry)> = actions
         .map(PaletteAct::Action)
         .chain(COMMANDS.iter().map(PaletteAct::Command))

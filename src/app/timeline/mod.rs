@@ -4,6 +4,7 @@
 //! columns and rows to `window`, and drawing to the views. Invariants: looking at the past changes no agent; the view
 //! follows the present while the cursor is at its right end, and stays put otherwise.
 
+mod playback;
 mod span_kind;
 mod track;
 mod window;
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use ratatui::layout::Rect;
 
+pub use playback::{Playback, PlaybackRequest, PlaybackSpeed};
+pub(in crate::app) use playback::{is_allowed, is_harmless};
 pub use track::{SLICES, Span, TOP_LEVEL, Track, TrackSeen};
 
 pub use span_kind::{SpanFill, SpanKind, SpanTone};
@@ -40,6 +43,8 @@ pub(super) struct Timeline {
     tracks: BTreeMap<AgentId, Track>,
     /// When the first span began.
     origin: Option<Instant>,
+    /// Where a recorded session ends, whose spans are all known: no event adds to them.
+    recorded_until: Option<Instant>,
     view: Option<View>,
 }
 
@@ -57,6 +62,9 @@ struct View {
 impl Timeline {
     /// Returns where time ends: in the present, or with the last agent.
     fn end(&self, now: Instant) -> Instant {
+        if let Some(end) = self.recorded_until {
+            return end;
+        }
         if self.tracks.values().any(Track::is_open) {
             return now;
         }
@@ -104,6 +112,9 @@ fn label(agent: &AgentView, cell: CellId) -> Box<str> {
 impl Timeline {
     /// Notes what an agent does now, after an event of it. Who waits for it is not silent either.
     pub(super) fn record_activity(&mut self, id: AgentId, tree: &AgentTree<'_>) {
+        if self.recorded_until.is_some() {
+            return;
+        }
         let now = tree.now;
         let Some(agent) = tree.agents.get(id) else { return };
         let Self { tracks, origin, .. } = self;
@@ -135,6 +146,36 @@ impl Timeline {
 
     pub(super) fn track(&self, agent: AgentId) -> Option<&Track> {
         self.tracks.get(&agent)
+    }
+
+    /// Takes all of it as known, up to the end of the session.
+    pub(super) fn recorded_until(self, end: Instant) -> Self {
+        Self { recorded_until: Some(end), view: None, ..self }
+    }
+
+    /// Returns the moment that an action of the cursor leads to, as time since `base`.
+    pub(super) fn target(&self, action: Action, now: &TimelineWindow, base: Instant) -> Option<Duration> {
+        let page = u64::from(now.bars.width.max(2)) - 1;
+        let column = match action {
+            Action::Earlier => now.cursor.saturating_sub(1),
+            Action::Later => now.cursor + 1,
+            Action::PageEarlier => now.cursor.saturating_sub(page),
+            Action::PageLater => now.cursor + page,
+            _ => return None,
+        };
+        self.moment_of(now, column, base)
+    }
+
+    /// Returns the moment of a column, as time since `base`.
+    fn moment_of(&self, now: &TimelineWindow, column: u64, base: Instant) -> Option<Duration> {
+        let end = self.recorded_until?;
+        Some((now.time_of(column).0.min(end)).saturating_duration_since(base))
+    }
+
+    /// Returns the moment under the pointer, as time since `base`.
+    pub(super) fn moment_at(&self, now: &TimelineWindow, x: u16, base: Instant) -> Option<Duration> {
+        let (_, column) = now.columns().find(|(at, _)| *at == x)?;
+        self.moment_of(now, column, base)
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -174,6 +215,9 @@ impl Timeline {
         let name_columns = rows.iter().map(name).max().unwrap_or(0);
         let View { chosen, at, scale, first } = self.view?;
         let time = (self.origin?, self.end(now));
+        // The cursor of a recorded session stands at the moment that is shown.
+        let shown = self.recorded_until.map(|_| now.saturating_duration_since(time.0));
+        let at = shown.or(at);
         Some(window(WindowRequest { area, time, rows, chosen, name_columns, at, scale, first }))
     }
 

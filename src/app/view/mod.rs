@@ -223,6 +223,13 @@ impl View {
         self.take_click()
     }
 
+    /// Forgets what events have folded; what the user has chosen stays.
+    pub(super) fn forget_events(&mut self) {
+        for pane in self.panes.values_mut() {
+            (pane.seen_at, pane.filed_after) = (None, None);
+        }
+    }
+
     /// Forgets the agents of a conversation that is over.
     pub(super) fn clear(&mut self) {
         self.panes.clear();

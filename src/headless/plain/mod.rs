@@ -5,6 +5,7 @@
 //! signals are obeyed also while nobody reads the output; once the input has ended, questions are answered with no.
 
 mod asked;
+mod exports;
 mod line_command;
 mod renderer;
 mod rows;
@@ -20,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use self::exports::Exporter;
 use self::session::{NextStep, Session, lines};
 use super::input::{self, TypedLine};
 use super::output::Output;
@@ -27,6 +29,7 @@ use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
 use crate::definition::Catalog;
 use crate::services::{SavedSession, Signals};
+use crate::session::Store;
 use crate::subagent::{Command, Conversation};
 
 pub struct Plain {
@@ -40,6 +43,9 @@ pub struct Plain {
     pub sessions_of: Option<(PathBuf, PathBuf)>,
     /// The session that is continued.
     pub saved: Option<Arc<SavedSession>>,
+    /// Where the session is kept, if it is, and where paths that are typed begin.
+    pub store: Option<Store>,
+    pub cwd: PathBuf,
     /// What is asked first.
     pub request: Option<String>,
 }
@@ -47,7 +53,7 @@ pub struct Plain {
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
 pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
-    let Plain { conversation, events, commands, orders, catalog, sessions_of, saved, request } = plain;
+    let Plain { conversation, events, commands, orders, catalog, sessions_of, saved, store, cwd, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -57,7 +63,7 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
         }
     };
     let mut engine = tokio::spawn(conversation.drive(orders));
-    let mut session = Session::new(commands, catalog, sessions_of);
+    let mut session = Session::new(commands, catalog, Exporter::new(store, cwd)).listing(sessions_of);
     if let Some(saved) = saved {
         session.restore(&saved);
     }
@@ -99,6 +105,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             }
             () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
             () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
+            said = session.exporter.ended() => session.exported(&said),
             line = next_line(&mut sources.typed) => match line {
                 Some(line) => match session.typed(&line) {
                     NextStep::GoOn => {}

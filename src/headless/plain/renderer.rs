@@ -15,9 +15,8 @@ use crate::agent::{
     AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent, TurnEvent,
 };
 use crate::app::question::is_said;
-use crate::app::summary_of;
 use crate::message::format::seconds;
-use crate::message::{AgentId, reveal_line, sanitize, sanitize_line};
+use crate::message::{AgentId, reveal_line, sanitize, sanitize_line, summary_of};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 
 /// A line of text that does not end is written in parts of this many bytes.

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::asked::{Asked, Typist};
+use super::exports::Exporter;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::rows::{agent_file, session_row};
@@ -42,6 +43,7 @@ pub(super) struct Session {
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
     catalog: Catalog,
+    pub(super) exporter: Exporter,
     usage: UsageTable,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
@@ -85,16 +87,13 @@ pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 impl Session {
-    pub(super) fn new(
-        commands: mpsc::UnboundedSender<Command>,
-        catalog: Catalog,
-        sessions_of: Option<(PathBuf, PathBuf)>,
-    ) -> Self {
+    pub(super) fn new(commands: mpsc::UnboundedSender<Command>, catalog: Catalog, exporter: Exporter) -> Self {
         let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
         Self {
             commands,
             renderer: LineRenderer::default(),
             catalog,
+            exporter,
             usage: UsageTable::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
@@ -108,10 +107,15 @@ impl Session {
             prompted: false,
             echoed: None,
             last_sent: MessageId::default(),
-            sessions_of,
+            sessions_of: None,
             last_end: None,
             leaves: false,
         }
+    }
+
+    /// Returns the same session, which can list the sessions of a project: the state directory and the project.
+    pub(super) fn listing(self, sessions_of: Option<(PathBuf, PathBuf)>) -> Self {
+        Self { sessions_of, ..self }
     }
 
     /// Notes which question stands at the end of what was written.
@@ -125,6 +129,7 @@ impl Session {
             && self.lead == Lead::Rests
             && self.renderer.tasks.running() == 0
             && self.renderer.owed() == 0
+            && self.exporter.is_idle()
     }
 
     fn write(&mut self, texts: Vec<String>) {
@@ -140,6 +145,10 @@ impl Session {
     fn notice(&mut self, text: &str) {
         let lines = self.renderer.notice(text);
         self.write(lines);
+    }
+
+    pub(super) fn exported(&mut self, said: &str) {
+        self.notice(said);
     }
 
     /// Shows where to type, at a terminal and when there is nothing more to wait for.
@@ -464,6 +473,10 @@ impl PlainSession for Session {
     fn worktrees(&mut self) {
         let lines = self.renderer.worktrees();
         self.write(lines);
+    }
+
+    fn export(&mut self, words: &str) {
+        self.exporter.begin(words);
     }
 
     fn quit(&mut self) {

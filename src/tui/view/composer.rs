@@ -21,6 +21,9 @@ const TARGETED: &str = "A message for its next step";
 /// What it says while it writes to a subagent that has ended.
 const RESUMED: &str = "What should it do next?";
 
+/// What stands in its place in a replay.
+pub(super) const REPLAYED: &str = "A replay: nothing is sent, run or changed";
+
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
     let placeholder = match composer.prompt_label() {
         Some(sign) if sign.starts_with('→') => TARGETED,

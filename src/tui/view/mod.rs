@@ -228,5 +228,8 @@ fn draw_conversation(
 fn draw_composer(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
     let word = format!("  {} edits", ctx.glyphs.up);
     let area = queued::above(&ctx.app.queued(), &word, regions.composer, ctx, buf);
+    if ctx.app.playback().is_some() {
+        return composer::render_with(ctx.app.composer(), composer::REPLAYED, area, buf, ctx.theme);
+    }
     composer::render(ctx.app.composer(), area, buf, ctx.theme)
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns which facts give way when there is little room. Leaves the facts to `app`.
 
+use std::time::Duration;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -13,6 +15,7 @@ use super::render_context::{RenderContext, used};
 use super::wrap::{fit, spans_width, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
+use crate::app::timeline::Playback;
 use crate::app::{AgentState, Focus, ModelState, StateGroup, Tone};
 use crate::message::format::clock;
 use crate::permission::PermissionMode;
@@ -97,6 +100,9 @@ fn facts(ctx: &RenderContext<'_>, columns: usize, lowest: u8) -> Vec<Span<'stati
     if let Some(wait) = limited::slowed(ctx) {
         facts.push((wait, theme.warning, 7));
     }
+    if let Some(playback) = ctx.app.playback() {
+        facts.push((playback_words(playback), theme.accent, 9));
+    }
     let asking = ctx.app.approvals().len();
     if asking > 0 {
         facts.push((format!("{asking} waiting for you"), theme.approval, 9));
@@ -121,6 +127,21 @@ fn facts(ctx: &RenderContext<'_>, columns: usize, lowest: u8) -> Vec<Span<'stati
         spans.push(Span::raw("  "));
     }
     spans
+}
+
+/// Says which moment of a recorded session is shown, and how fast it goes on.
+fn playback_words(playback: &Playback) -> String {
+    let sign = if playback.is_playing { "playing" } else { "paused" };
+    let (at, of) = (clock_of(playback.position), clock_of(playback.length));
+    format!("replay {sign} {}  {at} / {of}", playback.speed.name())
+}
+
+fn clock_of(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..3_600 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
+    }
 }
 
 pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -149,7 +170,8 @@ pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buff
         let hint = "  esc interrupts";
         let used = spans_width(&words);
         // While a subagent is written to, `esc` leads back from it.
-        if ctx.app.target().is_none() && used + width(hint) + 4 <= usize::from(area.width) {
+        let interrupts = ctx.app.target().is_none() && ctx.app.playback().is_none();
+        if interrupts && used + width(hint) + 4 <= usize::from(area.width) {
             words.push(Span::styled(hint, theme.faint));
         }
     } else {

@@ -7,6 +7,7 @@ use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::layout::{LayoutForm, LayoutMode};
 use belvedere::app::{Arrangement, Effect, Event, UserChoice};
 use belvedere::config::Ui;
+use belvedere::message::ExportFormat;
 use belvedere::tui::remembered::{Persister, Recalled, RememberedChoices};
 
 use crate::screens::scenes;
@@ -177,20 +178,17 @@ async fn many_choices_are_written_once_and_the_last_one_also_at_the_end() {
 }
 
 #[test]
-fn an_export_goes_where_it_is_named_and_an_empty_one_nowhere() {
+fn an_export_has_the_format_and_the_place_that_are_named() {
     let exported = |effects: &[Effect]| {
         effects.iter().find_map(|effect| match effect {
-            Effect::Export { text, place } => Some((text.clone(), place.clone())),
+            Effect::Export { format, place } => Some((*format, place.clone())),
             _ => None,
         })
     };
     let mut stage = scenes::ended(120, 40);
-    let (text, place) = exported(&stage.keys("/export<enter>")).unwrap();
-    assert!(!text.trim().is_empty() && place.is_none());
-    let (_, place) = exported(&stage.keys("/export ~/talks/a b.md<enter>")).unwrap();
-    assert_eq!(place.as_deref(), Some("~/talks/a b.md"));
+    assert_eq!(exported(&stage.keys("/export<enter>")), Some((ExportFormat::Markdown, None)));
+    let named = Some("~/talks/a b.md".to_owned());
+    assert_eq!(exported(&stage.keys("/export ~/talks/a b.md<enter>")), Some((ExportFormat::Markdown, named.clone())));
+    assert_eq!(exported(&stage.keys("/export html ~/talks/a b.md<enter>")), Some((ExportFormat::Html, named)));
     assert!(stage.keys("/usr/bin/env is where?<enter>").iter().any(|effect| matches!(effect, Effect::Command(_))));
-    let mut stage = Stage::new(120, 40);
-    assert_eq!(exported(&stage.keys("/export<enter>")), None);
-    assert!(stage.text().contains("nothing to export"), "{}", stage.text());
 }

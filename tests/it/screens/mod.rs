@@ -7,6 +7,7 @@ mod gallery;
 mod hostile;
 pub(crate) mod nested;
 mod pictures;
+mod replay;
 pub(crate) mod scenes;
 pub(crate) mod snapshots;
 pub(crate) mod stage;

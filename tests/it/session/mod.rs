@@ -364,20 +364,28 @@ fn an_export_is_a_new_file_of_the_users_alone() {
     let state = tempfile::tempdir().unwrap();
     let store = store(state.path());
     let token = &tokens()[3];
-    let path = store.export(&format!("a {KEY} and a {token}\n"), None).unwrap();
+    let export = |text: &str, place: Option<&Path>| {
+        store.export("talk-1.md", place, |out| out.write_all(store.mask(text).as_bytes()))
+    };
+    let path = export(&format!("a {KEY} and a {token}\n"), None).unwrap();
     assert_eq!(path.parent(), Some(state.path().join("exports").as_path()));
     assert_eq!(fs::read_to_string(&path).unwrap(), "a *** and a ***\n");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let named = state.path().join("talk.md");
-    assert_eq!(store.export("text", Some(&named)).unwrap(), named);
-    assert!(store.export("other", Some(&named)).unwrap_err().to_string().contains("talk.md cannot be made"));
+    assert_eq!(export("text", Some(&named)).unwrap(), named);
+    assert!(export("other", Some(&named)).unwrap_err().to_string().contains("talk.md cannot be made"));
     assert_eq!(fs::read_to_string(&named).unwrap(), "text", "nothing is written over");
     // A link that somebody put there is not written through.
     std::os::unix::fs::symlink(state.path().join("target"), state.path().join("link.md")).unwrap();
-    assert!(store.export("text", Some(&state.path().join("link.md"))).is_err());
+    assert!(export("text", Some(&state.path().join("link.md"))).is_err());
     assert!(!state.path().join("target").exists());
-    let folder = store.export("text", Some(state.path())).unwrap();
-    assert_eq!(folder.parent(), Some(state.path()));
+    let folder = export("text", Some(state.path())).unwrap();
+    assert_eq!(folder, state.path().join("talk-1.md"));
+    // Nothing is left of one that fails.
+    let broken = state.path().join("broken.md");
+    let failed =
+        store.export("x", Some(&broken), |out| out.write_all(b"half").and(Err(std::io::ErrorKind::Other.into())));
+    assert!(failed.unwrap_err().to_string().contains("broken.md cannot be written") && !broken.exists());
 }
 
 #[tokio::test]

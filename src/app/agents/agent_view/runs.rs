@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use super::AgentView;
 use crate::agent::{Author, EventKind, Outcome, RunMode, Spent};
 use crate::app::cells::{Cell, CellKind, ToolState};
-use crate::app::report::{TagReader, ending_note, report_markdown};
+use crate::app::report::{TagReader, ending_note};
 use crate::app::state::Phase;
-use crate::message::{sanitize, sanitize_line};
+use crate::message::{report_markdown, sanitize, sanitize_line};
 
 /// What the runs before the present one came to.
 #[derive(Debug, Clone, Default)]

@@ -9,9 +9,9 @@ use super::super::markdown::{Lined, MarkdownDoc};
 use super::super::render_context::RenderContext;
 use super::super::wrap::{fit_line, indented, pad, pad_left, width};
 use crate::agent::LastWords;
-use crate::app::{AgentView, Detail, Siblings, summary_of};
-use crate::message::AgentId;
+use crate::app::{AgentView, Detail, Siblings};
 use crate::message::format::{clock, counted, elapsed};
+use crate::message::{AgentId, summary_of};
 
 /// Lines of a summary in brief.
 const MAX_SUMMARY: usize = 8;
