@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Block, Message, ToolCall, ToolInput};
+use crate::message::{Message, ToolCall, ToolInput};
 use crate::provider::Request;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +106,6 @@ pub(super) struct Hit {
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     task: &'a str,
-    before: Option<(&'a str, &'a str)>,
     exchanges: Vec<Exchange<'a>>,
     rounds: usize,
     tools: Vec<&'a str>,
@@ -132,7 +131,6 @@ impl<'a> Evidence<'a> {
         let offered = request.tools.iter().any(|tool| is_agent(&tool.name));
         Self {
             task,
-            before: before(&messages[..start.min(messages.len())]),
             exchanges: exchanges(rest),
             rounds: rest.iter().filter(|message| matches!(message, Message::ToolResults { .. })).count(),
             tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
@@ -145,11 +143,6 @@ impl<'a> Evidence<'a> {
     /// Returns the request to answer.
     pub(super) fn task(&self) -> &'a str {
         self.task
-    }
-
-    /// Returns the user's request before this one, and the answer to it.
-    pub(super) fn before(&self) -> Option<(&'a str, &'a str)> {
-        self.before
     }
 
     /// Returns `true` if this is the agent that talks to the user.
@@ -292,20 +285,6 @@ fn task_start(messages: &[&Message], is_last_turn: bool) -> usize {
         return users.find(|at| worked(*at, last)).unwrap_or(last);
     }
     last
-}
-
-/// Returns the last request among the messages, and the last words after it.
-fn before<'a>(messages: &[&'a Message]) -> Option<(&'a str, &'a str)> {
-    let at = messages.iter().rposition(|message| matches!(message, Message::User { .. }))?;
-    let Message::User { text: asked } = messages[at] else { return None };
-    let said = messages[at..].iter().rev().find_map(|message| match message {
-        Message::Assistant(reply) => reply.content.iter().rev().find_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            _ => None,
-        }),
-        _ => None,
-    });
-    Some((asked, said.unwrap_or_default()))
 }
 
 fn exchanges<'a>(messages: &[&'a Message]) -> Vec<Exchange<'a>> {

@@ -15,32 +15,28 @@ use crate::offline::text::paths;
 const MOST_LINES: usize = 60;
 
 pub(crate) fn text(direct: &Direct, evidence: &Evidence) -> String {
+    let title = &direct.title;
     let Some(exchange) = evidence.find(&direct.call) else {
-        return format!("{} was not run: the tool {} is not on offer here.", direct.title, direct.call.name);
+        return format!("{title} was not run: the tool {} is not on offer here.", direct.call.name);
     };
     let output = exchange.output.trim_end();
     if exchange.is_error && output.starts_with("The user said no") {
         let why = output.split_once(": ").map(|(_, why)| format!(" {why}")).unwrap_or_default();
-        return format!("{} was not run: the user said no.{why}", direct.title);
+        return format!("{title} was not run: the user said no.{why}");
     }
     if exchange.is_error && output.starts_with("Nobody is there to ask") {
-        return format!("{} was not run. {}", direct.title, output.trim_end_matches(" Go on without it."));
+        return format!("{title} was not run. {}", output.trim_end_matches(" Go on without it."));
     }
     // The sentence above the output says how the command ended.
-    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("[exit ")).collect();
-    let code = exit_code(output);
-    let mut text = match (direct.call.name.as_str(), exchange.is_error) {
-        ("Bash", _) if code.is_some() => {
-            format!("{} ended with exit code {}.", direct.title, code.unwrap_or_default())
-        }
-        (_, true) => format!("{} did not work.", direct.title),
-        ("Bash", false) => format!("{} ended with exit code 0.", direct.title),
-        ("Grep" | "Glob", false) => format!("{}: {}.", direct.title, tally(direct, evidence)),
-        _ => format!("{}:", direct.title),
+    let is_command = direct.call.name == "Bash";
+    let code = output.lines().find_map(|line| line.strip_prefix("[exit ")?.split(']').next());
+    let mut text = match (is_command, code, exchange.is_error) {
+        (true, Some(code), _) => format!("{title} ended with exit code {}.", code.trim_start_matches("code ")),
+        (true, None, false) => format!("{title} ended with exit code 0."),
+        (_, _, true) => format!("{title} did not work."),
+        _ => format!("{title}:"),
     };
-    if direct.call.name == "Grep" && !exchange.is_error && evidence.hits(&direct.call).is_empty() {
-        return text;
-    }
+    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("[exit ")).collect();
     if lines.is_empty() {
         text.push_str(" It printed nothing.");
         return text;
@@ -55,36 +51,6 @@ pub(crate) fn text(direct: &Direct, evidence: &Evidence) -> String {
     text
 }
 
-fn tally(direct: &Direct, evidence: &Evidence) -> String {
-    let hits = evidence.hits(&direct.call);
-    if direct.call.name == "Glob" {
-        return counted(evidence.paths(&direct.call).len(), "file");
-    }
-    let mut files: Vec<&str> = hits.iter().map(|hit| hit.path.as_str()).collect();
-    files.sort_unstable();
-    files.dedup();
-    if hits.is_empty() {
-        "no hits".to_owned()
-    } else {
-        format!("{} in {}", counted(hits.len(), "hit"), counted(files.len(), "file"))
-    }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-fn exit_code(output: &str) -> Option<i32> {
-    output.lines().rev().chain(output.lines().take(1)).find_map(|line| {
-        let lower = line.to_ascii_lowercase();
-        let mark = ["exit code", "[exit"].into_iter().find(|mark| lower.contains(mark))?;
-        let rest = &lower[lower.find(mark)? + mark.len()..];
-        let number: String =
-            rest.chars().skip_while(|c| " :=".contains(*c)).take_while(|c| c.is_ascii_digit() || *c == '-').collect();
-        number.parse().ok()
-    })
-}
-
 impl AnswerPart for Direct {
     fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         (n == 0).then(|| vec![self.call.clone()])
@@ -93,10 +59,7 @@ impl AnswerPart for Direct {
     fn report(&self, evidence: &Evidence) -> Report {
         let text = text(self, evidence);
         let (summary, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
-        Report {
-            summary: summary.to_owned(),
-            findings: rest.lines().map(str::to_owned).collect(),
-            answer: String::new(),
-        }
+        let findings = rest.lines().map(str::to_owned).collect();
+        Report { summary: summary.to_owned(), findings, answer: String::new() }
     }
 }

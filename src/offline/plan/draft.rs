@@ -13,6 +13,9 @@ use crate::offline::text::lists;
 /// The task of the agent that drafts; the wish stands in the place of the mark.
 const TASK: &str = include_str!("../../../assets/prompts/draft-task.md");
 
+/// The file, with marks for what depends on the wish.
+const FILE: &str = include_str!("../../../assets/prompts/offline-draft.md");
+
 /// Words that say little about what an agent is for.
 const FILLERS: &str = "a an the and or of in on to for with that this which who it its my our your i we me want need please make create write build agent \
     subagent should can could would will is are be all every each some";
@@ -35,73 +38,35 @@ pub(crate) fn wish(task: &str) -> Option<&str> {
     Some(task.strip_prefix(before)?.strip_suffix(after)?.trim())
 }
 
-pub(crate) struct DraftPlan {
-    wish: String,
-}
+/// The draft of one wish.
+pub(crate) struct DraftPlan(String);
 
 impl DraftPlan {
     pub(crate) fn new(wish: &str) -> Self {
-        Self { wish: wish.split_whitespace().collect::<Vec<_>>().join(" ") }
-    }
-
-    fn words(&self) -> Vec<String> {
-        let lower = self.wish.to_lowercase();
-        let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_owned).collect()
-    }
-
-    fn speaks_of(&self, stems: &str) -> bool {
-        self.words().iter().any(|word| lists(stems, stem(word)))
-    }
-
-    fn name(&self) -> String {
-        let words = self.words();
-        let telling: Vec<&str> = words.iter().map(String::as_str).filter(|word| !lists(FILLERS, word)).collect();
-        let name: Vec<&str> = telling.into_iter().filter(|word| word.len() <= 20).take(3).collect();
-        if name.is_empty() { "new-agent".to_owned() } else { name.join("-") }
-    }
-
-    fn tools(&self) -> String {
-        let mut tools = vec!["Read", "Grep", "Glob", "LS"];
-        if self.speaks_of(CHANGING) {
-            tools.extend(["Edit", "Write"]);
-        }
-        if self.speaks_of(RUNNING) {
-            tools.push("Bash");
-        }
-        tools.join(", ")
+        Self(wish.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned())
     }
 
     fn file(&self) -> String {
-        let wish = self.wish.trim_end_matches('.');
-        let description = Value::from(format!("Use this agent when the task is: {wish}. Tell it where to look."));
-        let limits = if self.speaks_of(CHANGING) {
-            "Change only what the task needs, and keep to the style of the code around it."
-        } else {
-            "Change nothing: no file is written and no setting is touched."
-        };
-        let proof = if self.speaks_of(RUNNING) {
-            "Run the project's own commands to see whether it works, and quote what they print."
-        } else {
-            "Open every place you name; claim nothing that you have not seen."
-        };
-        format!(
-            "---\nname: {}\ndescription: {description}\ntools: {}\n---\n\n\
-             Your job: {wish}.\n\n\
-             How you work:\n\
-             - Begin with the shape of the project: its folders, manifests and entry points.\n\
-             - Search for the names in the task, definitions before uses.\n\
-             - Read the places that matter, not whole folders.\n\
-             - {proof}\n\
-             - {limits}\n\
-             - You work alone and cannot ask back. Where something is open, decide, and say what you assumed.\n\n\
-             What you return:\n\
-             - What you found or did, in the order in which someone should read it.\n\
-             - Every claim with its place as `path:line`.\n\
-             - What is left open, if anything is.",
-            self.name(),
-            self.tools(),
-        )
+        let lower = self.0.to_lowercase();
+        let words = || lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let speaks_of = |stems: &str| words().any(|word| lists(stems, stem(word)));
+        let telling = words().filter(|word| !lists(FILLERS, word) && word.len() <= 20);
+        let name = telling.take(3).collect::<Vec<_>>().join("-");
+        let (mut tools, mut limits) = ("Read, Grep, Glob, LS".to_owned(), "Change nothing: no file, no setting.");
+        if speaks_of(CHANGING) {
+            tools.push_str(", Edit, Write");
+            limits = "Change only what the task needs, and keep to the style of the code around it.";
+        }
+        if speaks_of(RUNNING) {
+            tools.push_str(", Bash");
+        }
+        let description = Value::from(format!("Use this agent when the task is: {}. Tell it where to look.", self.0));
+        FILE.trim_end()
+            .replace("{{name}}", if name.is_empty() { "new-agent" } else { &name })
+            .replace("{{tools}}", &tools)
+            .replace("{{limits}}", limits)
+            .replace("{{wish}}", &self.0)
+            .replace("{{description}}", &description.to_string())
     }
 }
 
@@ -115,12 +80,10 @@ impl AnswerPlan for DraftPlan {
     }
 
     fn conclude(&self, _evidence: &Evidence) -> String {
+        let (how, file) = (how_to_connect(), self.file());
         format!(
-            "<summary>Drafted `{}` by rules from the words of the wish. A language model would write more: {}.</summary>\n\
-             <answer>\n{}\n</answer>",
-            self.name(),
-            how_to_connect(),
-            self.file()
+            "<summary>Drafted by rules from the words of the wish. A language model would write more: {how}.</summary>\n\
+             <answer>\n{file}\n</answer>"
         )
     }
 }

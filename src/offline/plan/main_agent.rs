@@ -11,8 +11,9 @@ use super::answer::{self, answer, decline, help, own_words, sections, unclear};
 use super::direct;
 use super::subagent::{ALL_FILES, Inquiry};
 use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::project;
 use crate::offline::report::{AnswerPart, Received};
-use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
+use crate::offline::request::{self, Direct, Intent, Topic, mentions};
 use crate::offline::search::{Search, window};
 use crate::offline::text::terms::Terms;
 
@@ -22,75 +23,50 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
         let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
         return Delegation::boxed(tasks, Form::Sections, request::read(&what), &what);
     }
-    match request::read(text) {
-        // What names nothing may lean on what was said before.
-        Intent::Question(_) | Intent::Topic(Topic::Tests) => {
-            let whole = followup::resolved(text, evidence.before());
-            plan_for(request::read(&whole), &whole)
-        }
-        intent => plan_for(intent, text),
-    }
+    plan_for(request::read(text), text)
 }
 
 fn plan_for(intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
-    match intent {
-        Intent::Help => Box::new(FixedAnswer(help())),
-        Intent::Decline { what } => Declined::boxed(what, text),
-        Intent::Direct(direct) => Box::new(DirectCall(direct)),
-        Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
-        Intent::Topic(topic) => {
-            Delegation::boxed(vec![topic_task(topic, text)], Form::Sections, Intent::Topic(topic), text)
-        }
-        Intent::Files { glob } => {
-            let what = format!("{ALL_FILES}{glob}` and summarize what each one does");
-            let tasks = vec![Task::item(&what)];
-            Delegation::boxed(tasks, Form::Sections, Intent::Files { glob }, text)
-        }
+    let tasks = match &intent {
+        Intent::Help => return Box::new(FixedAnswer(help())),
+        Intent::Decline { what } => return Box::new(FixedAnswer(decline(what))),
+        Intent::Direct(direct) => return Box::new(DirectCall(direct.clone())),
         Intent::Partly { first, what } => {
-            Box::new(Partly { sentence: decline(what), plan: plan_for(request::read(&first), &first) })
+            return Box::new(Partly { sentence: decline(what), plan: plan_for(request::read(first), first) });
         }
-        Intent::Many(items) if items.len() == 1 && matches!(request::read(&items[0]), Intent::Decline { .. }) => {
-            plan_for(request::read(&items[0]), &items[0])
+        Intent::Question(question) => return question_plan(question, text),
+        Intent::Overview { sides } => {
+            project::SIDES.into_iter().take((*sides).max(1)).map(|topic| topic_task(topic, "")).collect()
         }
-        Intent::Many(items) => {
-            let tasks = items.iter().map(|item| item_task(item)).collect();
-            Delegation::boxed(tasks, Form::Sections, Intent::Many(items), text)
-        }
-        Intent::Counted(count, inner) => counted(count, *inner, text),
-        Intent::Question(question) => question_plan(&question, usize::MAX, text),
-    }
+        Intent::Topic(topic) => vec![topic_task(*topic, text)],
+        Intent::Files { glob } => vec![Task::item(&format!("{ALL_FILES}{glob}` and summarize what each one does"))],
+        Intent::Many(items) => match items.as_slice() {
+            [item] if matches!(request::read(item), Intent::Decline { .. }) => {
+                return plan_for(request::read(item), item);
+            }
+            items => items.iter().map(|item| item_task(item)).collect(),
+        },
+    };
+    Delegation::boxed(tasks, Form::Sections, intent, text)
 }
 
 /// Chooses the searches that answer a question.
-fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan> {
+fn question_plan(question: &str, text: &str) -> Box<dyn AnswerPlan> {
     let terms = Terms::of(question);
     if terms.is_empty() {
         return Box::new(FixedAnswer(unclear()));
     }
     let intent = Intent::Question(question.to_owned());
     let search = Search::best(question);
+    let mut tasks = vec![Task::search(&search, question)];
     if !search.is_for_one_place() {
-        return Delegation::boxed(vec![Task::search(&search, question)], Form::Sections, intent, text);
+        return Delegation::boxed(tasks, Form::Sections, intent, text);
     }
     let tests = Search::of_tests(question);
-    let mut tasks = vec![Task::search(&search, question)];
     if search.title != tests.title {
         tasks.push(Task::search(&tests, question));
     }
-    tasks.truncate(most.max(1));
     Delegation::boxed(tasks, Form::Question { terms }, intent, text)
-}
-
-/// Hands one matter to just so many subagents.
-fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn AnswerPlan> {
-    match inner {
-        Intent::Overview => {
-            let tasks = topics().into_iter().take(count.max(1)).collect();
-            Delegation::boxed(tasks, Form::Sections, Intent::Overview, text)
-        }
-        Intent::Question(question) => question_plan(&question, count, text),
-        other => plan_for(other, text),
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -161,10 +137,6 @@ fn topic_task(topic: Topic, text: &str) -> Task {
         _ => what.to_owned(),
     };
     Task { title: title.to_owned(), ..Task::item(&what) }
-}
-
-fn topics() -> Vec<Task> {
-    [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].map(|topic| topic_task(topic, "")).into()
 }
 
 /// How the answer is put together.
@@ -301,38 +273,5 @@ impl AnswerPlan for Partly {
 
     fn conclude(&self, evidence: &Evidence) -> String {
         format!("{}\n\n{}", self.sentence, self.plan.conclude(evidence))
-    }
-}
-
-/// What is declined, with the places it concerns.
-struct Declined {
-    sentence: String,
-    inquiry: Option<Inquiry>,
-}
-
-/// Places offered instead of what is declined.
-const OFFERED: usize = 5;
-
-impl Declined {
-    fn boxed(what: &str, text: &str) -> Box<dyn AnswerPlan> {
-        let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
-        let inquiry = request::subject(object).map(|subject| Inquiry::of_places(&subject));
-        Box::new(Self { sentence: decline(what), inquiry })
-    }
-}
-
-impl AnswerPlan for Declined {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        self.inquiry.as_ref()?.stage(n, evidence)
-    }
-
-    fn conclude(&self, evidence: &Evidence) -> String {
-        let mut out = self.sentence.clone();
-        let found = self.inquiry.as_ref().map(|inquiry| inquiry.report(evidence).findings).unwrap_or_default();
-        let places: Vec<&str> = found.iter().take(OFFERED).map(String::as_str).collect();
-        if !places.is_empty() {
-            let _ = write!(out, "\n\nThe places it concerns:\n{}", places.join("\n"));
-        }
-        out
     }
 }

@@ -12,7 +12,6 @@ use crate::offline::project::files::Files;
 use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::{self, Intent};
 use crate::offline::search::Search;
-use crate::offline::search::definitions::Definitions;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, sentence};
 
@@ -81,11 +80,10 @@ impl Inquiry {
     /// Returns the parts for an intent, all done by one agent.
     pub(crate) fn for_intent(intent: Intent, text: &str) -> Self {
         match intent {
-            Intent::Overview => Self::of(project::overview()),
+            Intent::Overview { .. } => Self::of(project::overview()),
             Intent::Topic(topic) => Self::of(vec![project::part(topic, text)]),
             Intent::Files { glob } => Self::of(vec![Box::new(Files::new(&glob))]),
             Intent::Direct(direct) => Self::of(vec![Box::new(direct)]),
-            Intent::Counted(_, inner) => Self::for_intent(*inner, text),
             Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
             Intent::Decline { what } => Self { caveat: caveat(what), ..Self::question(text) },
             Intent::Partly { first, what } => {
@@ -94,11 +92,6 @@ impl Inquiry {
             Intent::Question(question) => Self::question(&question),
             Intent::Many(_) | Intent::Help => Self::question(text),
         }
-    }
-
-    /// Returns the search for definitions alone.
-    pub(crate) fn of_places(subject: &str) -> Self {
-        Self::of(vec![Box::new(Definitions::new(subject))])
     }
 
     fn question(question: &str) -> Self {

@@ -18,15 +18,14 @@ pub(crate) struct EntryPoints;
 
 const MAINS: &str =
     "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
-const ROOTS: &str = "**/{src/lib.rs,src/main.rs,__main__.py,index.js,index.ts,src/index.js,src/index.ts}";
-
 pub(crate) fn manifests() -> PlannedCall {
     let names: Vec<&str> = TOOLS.iter().map(|row| row.0).collect();
     PlannedCall::glob(&format!("**/{{{}}}", names.join(",")))
 }
 
-/// Manifests read.
+/// Manifests read, and things listed of a kind.
 const MOST: usize = 5;
+const LISTED: usize = 10;
 
 /// Returns the manifests, the outermost first.
 pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
@@ -54,7 +53,7 @@ pub(crate) fn stated(evidence: &Evidence) -> Vec<Stated> {
 impl AnswerPart for Build {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(vec![manifests(), PlannedCall::grep(MAINS, 60), PlannedCall::glob(ROOTS)]),
+            0 => Some(vec![manifests(), PlannedCall::grep(MAINS, 60)]),
             1 => Some(found(evidence).iter().map(|path| PlannedCall::read(path)).collect()),
             _ => None,
         }
@@ -62,39 +61,24 @@ impl AnswerPart for Build {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let paths = found(evidence);
-        let mut findings = Vec::new();
-        for path in &paths {
-            findings.extend(describe(path, &manifest::facts(path, &evidence.lines_of(path))));
-        }
+        let of = |path: &String| describe(path, &manifest::facts(path, &evidence.lines_of(path)));
+        let mut findings: Vec<String> = paths.iter().flat_map(of).collect();
         let all = evidence.paths(&manifests()).into_iter().filter(|path| paths::area(path) == Area::Setting).count();
         if all > paths.len() {
             findings.push(format!("- {} more manifests were not read", all - paths.len()));
         }
-        let entries = entries(evidence);
-        findings.extend(entries.iter().take(6).map(CitedPlace::bullet));
-        findings.extend(roots(evidence));
-        let summary = match paths.first() {
-            Some(path) => {
-                let row = manifest::tool(path);
-                let (tool, command) = row.map_or(("a build tool", ""), |row| (row.1, row.2));
-                let needs = paths.iter().find_map(|path| {
-                    let facts = manifest::facts(path, &evidence.lines_of(path));
-                    let fact = facts
-                        .into_iter()
-                        .rev()
-                        .find(|fact| fact.kind == Kind::Toolchain && !fact.value.starts_with("edition"))?;
-                    Some(format!(" It asks for `{}` (`{path}:{}`).", fact.value, fact.line))
-                });
-                format!("Built with {tool} (`{path}:1`): `{command}`.{}", needs.unwrap_or_default())
-            }
+        let built = match paths.first().and_then(|path| Some((path, manifest::tool(path)?))) {
+            Some((path, row)) => format!("Built with {} (`{path}:1`): `{}`.", row.1, row.2),
             None => "No manifest of a build tool that I know was found.".to_owned(),
         };
-        let summary = match entries.first() {
-            Some(entry) => format!("{summary} A run begins at `{}:{}`.", entry.path, entry.line),
-            None if paths.is_empty() => summary,
-            None => format!("{summary} No main function was found; it looks like a library."),
+        let entries = entries(evidence);
+        let begins = match entries.first() {
+            Some(entry) => format!(" A run begins at `{}:{}`.", entry.path, entry.line),
+            None if paths.is_empty() => String::new(),
+            None => " No main function was found; it looks like a library.".to_owned(),
         };
-        Report { summary, findings, answer: String::new() }
+        findings.extend(entries.iter().take(6).map(CitedPlace::bullet));
+        Report { summary: built + &begins, findings, answer: String::new() }
     }
 }
 
@@ -105,8 +89,7 @@ impl AnswerPart for EntryPoints {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let named = stated(evidence).into_iter().filter(|(_, fact)| fact.kind == Kind::Binary);
-        let label = || "entry point".to_owned();
-        let named = named.map(|(path, fact)| CitedPlace { path, line: fact.line, label: label(), text: fact.value });
+        let named = named.map(|(path, fact)| place(path, fact.line, fact.value));
         let mut places: Vec<CitedPlace> = named.chain(entries(evidence)).collect();
         CitedPlace::keep_first(&mut places);
         let summary = match places.as_slice() {
@@ -118,33 +101,25 @@ impl AnswerPart for EntryPoints {
                 format!("A run begins at `{}:{}`; there are {} more entry points.", first.path, first.line, rest.len())
             }
         };
-        let findings = places.iter().take(12).map(CitedPlace::bullet).chain(roots(evidence)).collect();
+        let findings = places.iter().take(12).map(CitedPlace::bullet).collect();
         Report { summary, findings, answer: String::new() }
     }
 }
 
-/// Returns a line with the files that sources usually begin with.
-fn roots(evidence: &Evidence) -> Option<String> {
-    let roots: Vec<String> = evidence
-        .paths(&PlannedCall::glob(ROOTS))
-        .into_iter()
-        .filter(|path| paths::area(path) == Area::Source)
-        .take(5)
-        .map(|path| format!("`{path}`"))
-        .collect();
-    (!roots.is_empty()).then(|| format!("- Roots of the source: {}", roots.join(", ")))
+fn place(path: String, line: usize, text: String) -> CitedPlace {
+    CitedPlace { path, line, label: "entry point".to_owned(), text }
 }
 
+/// Returns the main functions, the outermost first.
 fn entries(evidence: &Evidence) -> Vec<CitedPlace> {
     let mut hits = evidence.hits(&PlannedCall::grep(MAINS, 60));
     hits.retain(|hit| paths::area(&hit.path) == Area::Source && !source::is_comment(hit.text.trim()));
     hits.retain(|hit| !hit.path.ends_with("build.rs") && !hit.text.starts_with("    "));
     hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
-    hits.into_iter()
-        .map(|hit| CitedPlace { path: hit.path, line: hit.line, label: "entry point".to_owned(), text: hit.text })
-        .collect()
+    hits.into_iter().map(|hit| place(hit.path, hit.line, hit.text)).collect()
 }
 
+/// Returns the lines on one manifest: its package, and what else it states, by kind.
 fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
     let one = |kind: Kind| facts.iter().find(|fact| fact.kind == kind);
     let mut out = Vec::new();
@@ -157,21 +132,18 @@ fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
         let about = one(Kind::About).map(|fact| format!(": {}", safe(&fact.value))).unwrap_or_default();
         out.push(format!("- Package `{}`{version} (`{path}:{}`){about}", name.value, name.line));
     }
-    let groups = [
-        (Kind::Toolchain, "Toolchain", 4),
-        (Kind::License, "License", 1),
-        (Kind::Member, "Workspace members", 10),
-        (Kind::Binary, "Entry", 6),
-        (Kind::Script, "Scripts", 8),
-        (Kind::Target, "Targets", 10),
-        (Kind::Dependency, "Depends on", 12),
-        (Kind::DevDependency, "Needs for development", 10),
-    ];
-    for (kind, title, most) in groups {
+    for (kind, title) in [
+        (Kind::Toolchain, "Toolchain"),
+        (Kind::Member, "Workspace members"),
+        (Kind::Binary, "Entry"),
+        (Kind::Script, "Scripts"),
+        (Kind::Target, "Targets"),
+        (Kind::Dependency, "Depends on"),
+    ] {
         let all: Vec<&Fact> = facts.iter().filter(|fact| fact.kind == kind).collect();
         let Some(first) = all.first() else { continue };
-        let shown: Vec<String> = all.iter().take(most).map(|fact| format!("`{}`", quotable(&fact.value))).collect();
-        let more = if all.len() > most { format!(" and {} more", all.len() - most) } else { String::new() };
+        let shown: Vec<String> = all.iter().take(LISTED).map(|fact| format!("`{}`", quotable(&fact.value))).collect();
+        let more = if all.len() > LISTED { format!(" and {} more", all.len() - LISTED) } else { String::new() };
         out.push(format!("- {title} (`{path}:{}`): {}{more}", first.line, shown.join(", ")));
     }
     out

@@ -11,12 +11,15 @@ use crate::offline::report::{AnswerPart, Report, safe, shorten};
 use crate::offline::search::definitions::Definitions;
 use crate::offline::search::symbols::{self, SymbolEntry};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::sentence;
 use crate::offline::text::source;
+use crate::offline::text::{contains_any, sentence};
 
 /// Files read at most, and in one message.
 const MOST: usize = 40;
 const BATCH: usize = 8;
+/// Definitions listed of a file that is alone, and named of one among many.
+const LISTED: usize = 10;
+const NAMED: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Files {
@@ -40,14 +43,6 @@ impl Files {
         paths.dedup();
         paths
     }
-
-    /// Returns the line in which the listing says that it is not complete.
-    fn more(&self, evidence: &Evidence) -> Option<String> {
-        let output = evidence.output(&PlannedCall::glob(&self.glob))?;
-        let last = output.lines().last()?.trim();
-        let lower = last.to_lowercase();
-        ["more", "truncated", "limit"].iter().any(|word| lower.contains(word)).then(|| last.to_owned())
-    }
 }
 
 impl AnswerPart for Files {
@@ -66,32 +61,38 @@ impl AnswerPart for Files {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let files = self.listing(evidence);
-        let read: Vec<(&String, BTreeMap<usize, String>)> =
-            files.iter().map(|path| (path, evidence.lines_of(path))).filter(|(_, lines)| !lines.is_empty()).collect();
         if let (true, Some(otherwise)) = (files.is_empty(), &self.otherwise) {
             return otherwise.report(evidence);
         }
-        if files.is_empty() {
-            return Report { summary: format!("No file matches `{}`.", self.glob), ..Report::default() };
+        let is_read = |path: &&String| evidence.output(&PlannedCall::read(path)).is_some();
+        let (read, unread): (Vec<&String>, Vec<&String>) = files.iter().partition(is_read);
+        let (mut findings, mut empty) = (Vec::new(), 0);
+        for path in read.iter().copied() {
+            match evidence.lines_of(path) {
+                lines if lines.is_empty() => empty += 1,
+                lines => findings.push(describe(path, &lines, evidence)),
+            }
         }
-        if let ([path], [(_, lines)]) = (files.as_slice(), read.as_slice()) {
-            return single(path, lines, evidence);
+        if let ([path], [told]) = (files.as_slice(), findings.as_slice()) {
+            let mut places: Vec<String> = outer(path, evidence).iter().map(|entry| entry.place().bullet()).collect();
+            shorten(&mut places, LISTED);
+            return Report { summary: format!("{told}."), findings: places, answer: String::new() };
         }
-        let empty = files.iter().take(MOST).filter(|path| evidence.output(&PlannedCall::read(path)).is_some()).count()
-            - read.len().min(files.len().min(MOST));
-        let mut summary =
-            format!("Read {} of the {} files that match `{}`.", read.len() + empty, files.len(), self.glob);
+        let mut summary = match files.len() {
+            0 => format!("No file matches `{}`.", self.glob),
+            count => format!("Read {} of the {count} files that match `{}`.", read.len(), self.glob),
+        };
         if empty > 0 {
             let _ = write!(summary, " Empty: {empty}.");
         }
-        let left = files.len().saturating_sub(read.len() + empty);
-        if left > 0 {
-            let _ = write!(summary, " {left} were not read.");
+        if !unread.is_empty() {
+            let _ = write!(summary, " {} were not read.", unread.len());
         }
-        if let Some(more) = self.more(evidence) {
-            let _ = write!(summary, " The listing itself is not complete: {more}");
+        let listed = evidence.output(&PlannedCall::glob(&self.glob)).and_then(|text| text.lines().last());
+        if let Some(last) = listed.filter(|last| contains_any(&last.to_lowercase(), "more|truncated|limit")) {
+            let _ = write!(summary, " The listing itself is not complete: {}", last.trim());
         }
-        let findings = read.iter().map(|(path, lines)| format!("- {}", describe(path, lines, evidence))).collect();
+        let findings = findings.into_iter().map(|told| format!("- {told}")).collect();
         Report { summary, findings, answer: String::new() }
     }
 }
@@ -102,77 +103,25 @@ fn looks(path: &str) -> impl Iterator<Item = PlannedCall> {
     std::iter::once(PlannedCall::read(path)).chain(outline)
 }
 
-/// Definitions listed of a file that is alone.
-const LISTED: usize = 10;
-
-/// Reports on one file: what it does, and its definitions in order.
-fn single(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> Report {
-    let entries = symbols::entries(&symbols::outline(path), evidence);
-    let defined = entries.iter().filter(|entry| !is_inner(entry));
-    let mut findings: Vec<String> = defined.map(|entry| entry.place().bullet()).collect();
-    shorten(&mut findings, LISTED);
-    Report { summary: format!("{}.", describe(path, lines, evidence)), findings, answer: String::new() }
+/// Returns what a file defines that belongs to nothing else in it, and not to its tests.
+fn outer(path: &str, evidence: &Evidence) -> Vec<SymbolEntry> {
+    let mut entries = symbols::entries(&symbols::outline(path), evidence);
+    entries.retain(|entry| !entry.name.contains('.') && entry.name != "tests");
+    entries
 }
 
-/// Returns `true` if a definition belongs to another one, or to tests in the file.
-fn is_inner(entry: &SymbolEntry) -> bool {
-    entry.name.contains('.') || entry.name == "tests"
-}
-
-/// Says in one line what a file does: its own words, else its definitions.
+/// Says in one line what a file does: its own words, and the names that it defines.
 fn describe(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> String {
-    let names = definitions(path, lines, evidence);
-    match (source::purpose(path, lines), names.is_empty()) {
-        (Some((line, text)), true) => format!("`{path}:{line}`: {}", safe(&sentence(&text, 140))),
-        (Some((line, text)), false) => {
-            format!("`{path}:{line}`: {} ({names})", safe(&sentence(&text, 140)))
-        }
-        (None, false) => format!("`{path}`: {names}"),
-        (None, true) => {
-            let mut code = lines.values().filter(|line| !line.trim().is_empty() && !source::is_comment(line.trim()));
-            let what = if code.all(|line| is_reexport(line)) {
-                "only imports and re-exports"
-            } else {
-                "no definitions at the top level"
-            };
-            format!("`{path}`: {what} ({} lines)", lines.len())
-        }
+    let entries = outer(path, evidence);
+    let mut names: Vec<String> = entries.iter().map(|entry| format!("{} `{}`", entry.kind, entry.name)).collect();
+    names.dedup();
+    let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
+    names.truncate(NAMED);
+    let names = names.join(", ") + &more;
+    match (source::purpose(path, lines), entries.first()) {
+        (Some((line, text)), None) => format!("`{path}:{line}`: {}", safe(&sentence(&text, 140))),
+        (Some((line, text)), Some(_)) => format!("`{path}:{line}`: {} ({names})", safe(&sentence(&text, 140))),
+        (None, Some(first)) => format!("`{path}:{}`: {names}", first.line),
+        (None, None) => format!("`{path}`: no definitions at the top level ({} lines)", lines.len()),
     }
-}
-
-fn is_reexport(line: &str) -> bool {
-    ["from ", "import ", "pub use ", "use ", "mod ", "pub mod ", "export ", "module.exports"]
-        .iter()
-        .any(|w| line.starts_with(w))
-}
-
-/// Lists the top-level definitions by kind, the first few of each, with the line of the first.
-fn definitions(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> String {
-    let mut groups: [(&str, &str, Vec<String>); 3] =
-        [("class", "classes", Vec::new()), ("type", "types", Vec::new()), ("function", "functions", Vec::new())];
-    let mut first = None;
-    for entry in symbols::entries(&symbols::outline(path), evidence).into_iter().filter(|entry| !is_inner(entry)) {
-        let group = match entry.kind.as_str() {
-            "class" => 0,
-            "function" | "method" | "macro" => 2,
-            "module" | "constant" | "variable" | "property" => continue,
-            _ => 1,
-        };
-        first.get_or_insert(entry.line);
-        if !groups[group].2.contains(&entry.name) {
-            groups[group].2.push(entry.name);
-        }
-    }
-    let has_doc = source::purpose(path, lines).is_some();
-    let listed: Vec<String> = groups
-        .iter()
-        .filter(|(_, _, names)| !names.is_empty())
-        .map(|(one, many, names)| {
-            let more = if names.len() > 4 { format!(" and {} more", names.len() - 4) } else { String::new() };
-            let shown: Vec<String> = names.iter().take(4).map(|name| format!("`{name}`")).collect();
-            format!("{} {}{more}", if names.len() == 1 { one } else { many }, shown.join(", "))
-        })
-        .collect();
-    let from = first.filter(|_| !has_doc).map(|line| format!(", from line {line}")).unwrap_or_default();
-    if listed.is_empty() { String::new() } else { format!("{}{from}", listed.join("; ")) }
 }

@@ -9,7 +9,7 @@ use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Report, safe};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
-use crate::offline::text::{lists, sentence};
+use crate::offline::text::{contains_any, lists, sentence};
 
 #[derive(Debug)]
 pub(crate) struct LayoutPart;
@@ -52,17 +52,12 @@ impl LayoutPart {
         all.sort_by_key(|path| (path.matches('/').count(), path.len()));
         all.into_iter().next()
     }
-
-    fn is_cut(evidence: &Evidence) -> bool {
-        let text = evidence.output(&lines_per_file()).unwrap_or_default().to_lowercase();
-        ["truncated", "left out", "omitted", "more lines", "go on with"].iter().any(|word| text.contains(word))
-    }
 }
 
 impl AnswerPart for LayoutPart {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(vec![PlannedCall::ls("."), PlannedCall::glob(READMES), lines_per_file()]),
+            0 => Some(vec![PlannedCall::glob(READMES), lines_per_file()]),
             1 => {
                 let readme = Self::readme(evidence).map(|path| PlannedCall::read_part(&path, 1, 80));
                 let heads = Self::heads(evidence);
@@ -74,20 +69,21 @@ impl AnswerPart for LayoutPart {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let files = Self::files(evidence);
-        let is_cut = Self::is_cut(evidence);
-        let mut findings = languages(&files, is_cut);
-        if is_cut {
-            let listing = evidence.output(&PlannedCall::ls(".")).unwrap_or_default();
-            findings.extend(top_level(listing));
-        } else {
-            findings.extend(directories(&files));
-        }
+        let listing = evidence.output(&lines_per_file()).unwrap_or_default().to_lowercase();
+        let is_cut = contains_any(&listing, "truncated|left out|omitted|more lines|go on with");
+        let least = if is_cut { "at least " } else { "" };
+        let by_language = tally(&files, |path| paths::language(path).map(str::to_owned));
+        let by_folder = tally(&files, |path| path.split_once('/').map(|(top, _)| format!("`{top}/`")));
+        let mut findings: Vec<String> = [("Languages", by_language), ("Directories", by_folder)]
+            .into_iter()
+            .filter(|(_, rows)| !rows.is_empty())
+            .map(|(title, rows)| format!("- {title}: {least}{}", rows.join(", ")))
+            .collect();
         for path in Self::heads(evidence).iter().take(6) {
             if let Some((line, text)) = source::purpose(path, &evidence.lines_of(path)) {
                 findings.push(format!("- `{path}:{line}`: {}", safe(&sentence(&text, 160))));
             }
         }
-        findings.extend(largest(&files).filter(|_| !is_cut));
         let about = Self::readme(evidence).and_then(|path| {
             let (line, text) = about(&evidence.lines_of(&path))?;
             Some((format!("`{path}:{line}`"), safe(&sentence(&text, 300))))
@@ -99,6 +95,22 @@ impl AnswerPart for LayoutPart {
         };
         Report { summary, findings, answer: String::new() }
     }
+}
+
+/// Counts files and their lines by what they have in common, those with most lines first.
+fn tally(files: &[(String, usize)], common: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for (path, lines) in files {
+        if let Some(name) = common(path) {
+            let entry = counts.entry(name).or_default();
+            *entry = (entry.0 + 1, entry.1 + lines);
+        }
+    }
+    let mut rows: Vec<(String, (usize, usize))> = counts.into_iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1.1));
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let shown = rows.into_iter().take(6);
+    shown.map(|(name, (count, lines))| format!("{name} ({count} file{}, {lines} lines)", plural(count))).collect()
 }
 
 /// Returns the first paragraph of prose in a README.
@@ -142,76 +154,4 @@ fn plain(text: &str) -> String {
     }
     out.push_str(rest);
     out.replace(['[', ']', '*'], "")
-}
-
-/// Names the largest source files.
-fn largest(files: &[(String, usize)]) -> Option<String> {
-    let mut sources: Vec<&(String, usize)> =
-        files.iter().filter(|(path, _)| paths::area(path) == Area::Source && !paths::is_declaration(path)).collect();
-    sources.sort_by_key(|(path, lines)| (std::cmp::Reverse(*lines), path.clone()));
-    let shown: Vec<String> = sources.iter().take(5).map(|(path, lines)| format!("`{path}` ({lines} lines)")).collect();
-    (sources.len() > 2).then(|| format!("- Largest source files: {}", shown.join(", ")))
-}
-
-/// Names the directories of a listing, for a folder too large to count.
-fn top_level(listing: &str) -> Option<String> {
-    let depth = |line: &str| line.len() - line.trim_start().len();
-    let below: Vec<&str> = listing.lines().skip(1).filter(|line| !line.trim().is_empty()).collect();
-    let top = below.first().map_or(0, |line| depth(line));
-    let entries = below.into_iter().filter(|line| depth(line) == top);
-    let names: Vec<&str> = entries
-        .filter_map(|line| line.trim().trim_start_matches("- ").strip_suffix('/'))
-        .filter(|name| !name.is_empty())
-        .collect();
-    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}/`", safe(name))).collect();
-    let more = if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() };
-    (!shown.is_empty())
-        .then(|| format!("- Directories: {}{more}; there are too many files to count by directory", shown.join(", ")))
-}
-
-fn languages(files: &[(String, usize)], is_cut: bool) -> Vec<String> {
-    let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for (path, lines) in files {
-        if let Some(language) = paths::language(path) {
-            let entry = tally.entry(language).or_default();
-            *entry = (entry.0 + 1, entry.1 + lines);
-        }
-    }
-    let mut rows: Vec<(&str, (usize, usize))> = tally.into_iter().collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.1.1));
-    let shown: Vec<String> = rows
-        .iter()
-        .take(5)
-        .map(|(name, (count, lines))| {
-            format!("{name} ({count} file{}, {lines} lines)", if *count == 1 { "" } else { "s" })
-        })
-        .collect();
-    let least = if is_cut { "at least " } else { "" };
-    if shown.is_empty() { Vec::new() } else { vec![format!("- Languages: {least}{}", shown.join(", "))] }
-}
-
-fn directories(files: &[(String, usize)]) -> Vec<String> {
-    let top_of = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
-    let most = |top: &str| {
-        files.iter().filter(|(path, _)| top_of(path).as_deref() == Some(top)).count() * 10 >= files.len() * 7
-    };
-    let mut tally: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for (path, lines) in files {
-        let Some(top) = top_of(path) else { continue };
-        // A directory that holds nearly everything says little; the ones inside it say more.
-        let inner =
-            path[top.len() + 1..].split_once('/').filter(|_| most(&top)).map(|(inner, _)| format!("{top}/{inner}"));
-        for dir in std::iter::once(top).chain(inner) {
-            let entry = tally.entry(dir).or_default();
-            *entry = (entry.0 + 1, entry.1 + lines);
-        }
-    }
-    let mut rows: Vec<(String, (usize, usize))> = tally.into_iter().collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.1.1));
-    let shown: Vec<String> = rows
-        .iter()
-        .take(8)
-        .map(|(name, (count, _))| format!("`{name}/` ({count} file{})", if *count == 1 { "" } else { "s" }))
-        .collect();
-    if shown.is_empty() { Vec::new() } else { vec![format!("- Directories: {}", shown.join(", "))] }
 }

@@ -3,7 +3,6 @@
 //! Owns which part looks at which side of a project. Leaves looking to its modules. Invariant: every topic has a part.
 
 mod build;
-mod dependencies;
 pub(crate) mod files;
 mod layout;
 mod manifest;
@@ -11,7 +10,6 @@ mod package;
 mod testing;
 
 use build::{Build, EntryPoints};
-use dependencies::Dependencies;
 use layout::LayoutPart;
 use manifest::Kind;
 use package::Package;
@@ -24,20 +22,24 @@ use super::text::terms::Terms;
 
 /// Returns the part that looks at one side of the project. `text` may name what is asked for in particular.
 pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
+    let package = |asked, named| -> Box<dyn AnswerPart> { Box::new(Package { asked, named }) };
     match topic {
         Topic::LayoutPart => Box::new(LayoutPart),
         Topic::Build => Box::new(Build),
         Topic::EntryPoints => Box::new(EntryPoints),
         Topic::Tests => Box::new(Testing::default()),
         Topic::TestRun => Box::new(Testing { run: Some(Terms::of(text).without("test tests run project")) }),
-        Topic::GitHistory => Box::new(GitHistory { terms: None }),
-        Topic::Version => Box::new(Package { asked: Kind::Version }),
-        Topic::License => Box::new(Package { asked: Kind::License }),
-        Topic::Toolchain => Box::new(Package { asked: Kind::Toolchain }),
-        Topic::Dependencies => Box::new(Dependencies { named: beside(topic, text) }),
+        Topic::GitHistory => Box::new(GitHistory::default()),
+        Topic::Version => package(Kind::Version, Terms::default()),
+        Topic::License => package(Kind::License, Terms::default()),
+        Topic::Toolchain => package(Kind::Toolchain, Terms::default()),
+        Topic::Dependencies => package(Kind::Dependency, beside(topic, text)),
     }
 }
 
+/// The sides from which a project is looked at as a whole.
+pub(super) const SIDES: [Topic; 4] = [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory];
+
 pub(super) fn overview() -> Vec<Box<dyn AnswerPart>> {
-    [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].map(|topic| part(topic, "")).into()
+    SIDES.map(|topic| part(topic, "")).into()
 }

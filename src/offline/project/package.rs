@@ -1,54 +1,46 @@
-//! What a manifest states in a word: the version, the license, the version of the language that it needs.
+//! What a manifest states: the version, the license, the version of the language, the dependencies.
 //!
 //! Owns files that state it where no manifest does. Leaves the formats of manifests to `manifest`. Invariant: names only
-//! what was read.
-
-use std::collections::BTreeMap;
+//! what was read, each thing with its line.
 
 use super::build::{found, manifests, stated};
 use super::manifest::Kind;
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable, shorten};
 use crate::offline::text::paths::{self, Area};
+use crate::offline::text::terms::Terms;
 
-/// One word that a manifest states.
+/// One kind of fact that manifests state.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// The version, the license, or the toolchain.
     pub(crate) asked: Kind,
+    /// The dependency that is asked for in particular, if one is.
+    pub(crate) named: Terms,
 }
 
+/// A value, and the place that states it.
+type Cited = (String, String);
+
+/// Packages listed.
+const SHOWN: usize = 40;
 const LICENSES: &str = "{LICENSE,LICENCE,COPYING}*";
+/// Files that hold nothing but the version.
+const VERSIONS: &str = "{VERSION,VERSION.txt,version.txt,.version}";
 
 /// What the text of a licence says near its beginning, and what it is called.
 const TEXTS: [(&str, &str); 11] = [
-    ("MIT License", "MIT"),
-    ("Permission is hereby granted, free of charge", "MIT"),
-    ("Apache License", "Apache-2.0"),
-    ("GNU AFFERO GENERAL PUBLIC LICENSE", "AGPL"),
-    ("GNU LESSER GENERAL PUBLIC LICENSE", "LGPL"),
-    ("GNU GENERAL PUBLIC LICENSE", "GPL"),
-    ("Mozilla Public License", "MPL"),
-    ("ISC License", "ISC"),
-    ("Redistribution and use in source and binary forms", "BSD"),
-    ("CC0 1.0", "CC0-1.0"),
-    ("This is free and unencumbered software", "Unlicense"),
+    ("mit license", "MIT"),
+    ("permission is hereby granted, free of charge", "MIT"),
+    ("apache license", "Apache-2.0"),
+    ("gnu affero general public license", "AGPL"),
+    ("gnu lesser general public license", "LGPL"),
+    ("gnu general public license", "GPL"),
+    ("mozilla public license", "MPL"),
+    ("isc license", "ISC"),
+    ("redistribution and use in source and binary forms", "BSD"),
+    ("cc0 1.0", "CC0-1.0"),
+    ("this is free and unencumbered software", "Unlicense"),
 ];
-
-fn license(lines: &BTreeMap<usize, String>) -> Option<(usize, &'static str)> {
-    lines.iter().find_map(|(number, line)| {
-        let lower = line.to_lowercase();
-        let (_, name) = TEXTS.iter().find(|(text, _)| lower.contains(&text.to_lowercase()))?;
-        Some((*number, *name))
-    })
-}
-
-impl Package {
-    /// Returns the files with the text of the licence.
-    fn texts(evidence: &Evidence) -> Vec<String> {
-        evidence.paths(&PlannedCall::glob(LICENSES))
-    }
-}
 
 fn assignments() -> PlannedCall {
     PlannedCall::grep(
@@ -56,9 +48,6 @@ fn assignments() -> PlannedCall {
         60,
     )
 }
-
-/// Files that hold nothing but the version.
-const VERSIONS: &str = "{VERSION,VERSION.txt,version.txt,.version}";
 
 impl AnswerPart for Package {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
@@ -69,7 +58,7 @@ impl AnswerPart for Package {
                 _ => vec![manifests()],
             }),
             1 => {
-                let texts = Self::texts(evidence).into_iter().chain(evidence.paths(&PlannedCall::glob(VERSIONS)));
+                let texts = [LICENSES, VERSIONS].into_iter().flat_map(|glob| evidence.paths(&PlannedCall::glob(glob)));
                 let texts = texts.take(1).map(|path| PlannedCall::read_part(&path, 1, 25));
                 Some(found(evidence).iter().map(|path| PlannedCall::read(path)).chain(texts).collect())
             }
@@ -79,72 +68,109 @@ impl AnswerPart for Package {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let facts = stated(evidence);
-        let name = facts.iter().find(|(_, fact)| fact.kind == Kind::Name);
-        let name = name.map(|(_, fact)| format!(" of `{}`", fact.value)).unwrap_or_default();
-        let of_kind = facts.iter().filter(|(_, fact)| fact.kind == self.asked);
-        let mut all = of_kind.map(|(path, fact)| (fact.value.clone(), format!("`{path}:{}`", fact.line)));
+        let of = |kind: Kind| -> Vec<Cited> {
+            let of_kind = facts.iter().filter(|(_, fact)| fact.kind == kind);
+            of_kind.map(|(path, fact)| (quotable(&fact.value), format!("`{path}:{}`", fact.line))).collect()
+        };
+        let name = of(Kind::Name).first().map(|(name, _)| format!(" of `{name}`")).unwrap_or_default();
+        let all = of(self.asked);
         match self.asked {
-            Kind::License => Self::license(&name, all.next(), evidence),
-            Kind::Toolchain => Self::toolchain(&name, all.collect()),
-            _ => Self::version(&name, all.next(), evidence),
+            Kind::License => license(&name, all, evidence),
+            Kind::Toolchain => toolchain(&name, all),
+            Kind::Dependency => self.dependencies(&all, &of(Kind::DevDependency)),
+            _ => version(&name, all, evidence),
         }
     }
 }
 
 impl Package {
-    fn license(name: &str, stated: Option<(String, String)>, evidence: &Evidence) -> Report {
-        let text = Self::texts(evidence).into_iter().next();
-        let told = text.as_ref().and_then(|path| {
-            let (line, name) = license(&evidence.lines_of(path))?;
-            Some((name.to_owned(), format!("`{path}:{line}`")))
+    fn dependencies(&self, needed: &[Cited], in_development: &[Cited]) -> Report {
+        let cite = |(name, place): &Cited| format!("`{name}` ({place})");
+        let is_named = |one: &&Cited| self.named.count() > 0 && self.named.told(&one.0) > 0;
+        let named = needed.iter().find(is_named).map(|one| format!("It depends on {}.", cite(one)));
+        let named = named.or_else(|| {
+            in_development.iter().find(is_named).map(|one| format!("For development it needs {}.", cite(one)))
         });
-        let summary = match (stated.or(told), text) {
-            (Some((value, cite)), _) => format!("The license{name} is `{value}` ({cite})."),
-            (None, Some(text)) => {
-                format!("Nothing certain: no manifest states a license, and I do not know the text in `{text}`.")
+        let summary = match (named, needed) {
+            (Some(named), _) => named,
+            (None, []) if in_development.is_empty() => {
+                "Nothing certain: no manifest that I know names a dependency.".to_owned()
             }
-            (None, None) => "Nothing certain: no manifest and no file states a license.".to_owned(),
+            (None, _) if self.named.count() > 0 => {
+                format!(
+                    "I found nothing certain for {}: no dependency is named so. There are these.",
+                    self.named.names()
+                )
+            }
+            (None, [one]) => format!("It depends on {}.", cite(one)),
+            (None, [first, ..]) => {
+                format!("It depends on {} packages, the first of them {}.", needed.len(), cite(first))
+            }
+            (None, []) => "It has dependencies for development only.".to_owned(),
         };
-        Report { summary, ..Report::default() }
-    }
-
-    fn toolchain(name: &str, stated: Vec<(String, String)>) -> Report {
-        // An edition is no version of the compiler, and says less than one.
-        let (editions, versions): (Vec<_>, Vec<_>) =
-            stated.into_iter().partition(|(value, _)| value.starts_with("edition"));
-        let mut all = versions.into_iter().chain(editions);
-        let summary = match all.next() {
-            Some((value, cite)) => format!("The manifest{name} asks for `{value}` ({cite})."),
-            None => "Nothing certain: no manifest says which version it needs.".to_owned(),
-        };
-        let findings = all.take(3).map(|(value, cite)| format!("- {cite} field: `{}`", quotable(&value))).collect();
+        let own = needed.iter().map(|one| format!("- {}", cite(one)));
+        let others = in_development.iter().map(|one| format!("- {}, for development", cite(one)));
+        let mut findings: Vec<String> = own.chain(others).collect();
+        shorten(&mut findings, SHOWN);
         Report { summary, findings, answer: String::new() }
     }
+}
 
-    fn version(name: &str, stated: Option<(String, String)>, evidence: &Evidence) -> Report {
-        let manifests = found(evidence);
-        let mut hits = evidence.hits(&assignments());
-        hits.retain(|hit| {
-            matches!(paths::area(&hit.path), Area::Source | Area::Setting) && !manifests.contains(&hit.path)
-        });
-        hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
-        let mut others: Vec<CitedPlace> = hits
-            .into_iter()
-            .map(|hit| CitedPlace { path: hit.path, line: hit.line, label: "field".to_owned(), text: hit.text })
-            .collect();
-        let in_file = evidence.paths(&PlannedCall::glob(VERSIONS)).into_iter().find_map(|path| {
-            let (line, text) = evidence.lines_of(&path).into_iter().find(|(_, text)| !text.trim().is_empty())?;
-            Some((quotable(&text), format!("`{path}:{line}`")))
-        });
-        let summary = match stated.or(in_file) {
-            Some((value, cite)) => format!("The version{name} is `{value}` ({cite})."),
-            None if others.is_empty() => "No manifest and no constant states a version.".to_owned(),
-            None => {
-                let best = others.remove(0);
-                let (path, line) = (best.path, best.line);
-                format!("No manifest states a version; `{path}:{line}` has `{}`.", quotable(&best.text))
-            }
-        };
-        Report { summary, findings: others.iter().take(3).map(CitedPlace::bullet).collect(), answer: String::new() }
-    }
+fn license(name: &str, stated: Vec<Cited>, evidence: &Evidence) -> Report {
+    let text = evidence.paths(&PlannedCall::glob(LICENSES)).into_iter().next();
+    let told = text.as_ref().and_then(|path| {
+        evidence.lines_of(path).into_iter().find_map(|(number, line)| {
+            let lower = line.to_lowercase();
+            let (_, name) = TEXTS.iter().find(|(text, _)| lower.contains(text))?;
+            Some(((*name).to_owned(), format!("`{path}:{number}`")))
+        })
+    });
+    let summary = match (stated.into_iter().next().or(told), text) {
+        (Some((value, cite)), _) => format!("The license{name} is `{value}` ({cite})."),
+        (None, Some(text)) => {
+            format!("Nothing certain: no manifest states a license, and I do not know the text in `{text}`.")
+        }
+        (None, None) => "Nothing certain: no manifest and no file states a license.".to_owned(),
+    };
+    Report { summary, ..Report::default() }
+}
+
+fn toolchain(name: &str, stated: Vec<Cited>) -> Report {
+    // An edition is no version of the compiler, and says less than one.
+    let (editions, versions): (Vec<_>, Vec<_>) =
+        stated.into_iter().partition(|(value, _)| value.starts_with("edition"));
+    let mut all = versions.into_iter().chain(editions);
+    let summary = match all.next() {
+        Some((value, cite)) => format!("The manifest{name} asks for `{value}` ({cite})."),
+        None => "Nothing certain: no manifest says which version it needs.".to_owned(),
+    };
+    let findings = all.take(3).map(|(value, cite)| format!("- {cite} field: `{value}`")).collect();
+    Report { summary, findings, answer: String::new() }
+}
+
+fn version(name: &str, stated: Vec<Cited>, evidence: &Evidence) -> Report {
+    let manifests = found(evidence);
+    let mut hits = evidence.hits(&assignments());
+    let is_own = |path: &str| matches!(paths::area(path), Area::Source | Area::Setting);
+    hits.retain(|hit| is_own(&hit.path) && !manifests.contains(&hit.path));
+    hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
+    let in_file = evidence.paths(&PlannedCall::glob(VERSIONS)).into_iter().find_map(|path| {
+        let (line, text) = evidence.lines_of(&path).into_iter().find(|(_, text)| !text.trim().is_empty())?;
+        Some((quotable(&text), format!("`{path}:{line}`")))
+    });
+    let summary = match (stated.into_iter().next().or(in_file), hits.first()) {
+        (Some((value, cite)), _) => format!("The version{name} is `{value}` ({cite})."),
+        (None, None) => "No manifest and no constant states a version.".to_owned(),
+        (None, Some(hit)) => {
+            format!("No manifest states a version; `{}:{}` has `{}`.", hit.path, hit.line, quotable(&hit.text))
+        }
+    };
+    let field = |hit: crate::offline::evidence::Hit| CitedPlace {
+        path: hit.path,
+        line: hit.line,
+        label: "field".to_owned(),
+        text: hit.text,
+    };
+    let others = hits.into_iter().skip(usize::from(summary.starts_with("No manifest"))).take(3);
+    Report { summary, findings: others.map(|hit| field(hit).bullet()).collect(), answer: String::new() }
 }

@@ -4,7 +4,6 @@
 //! line that shows it.
 
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
 use regex::RegexBuilder;
 
@@ -35,12 +34,6 @@ struct Framework {
 
 /// Libraries that stand beside a framework.
 const COMPANIONS: &str = "Hypothesis proptest criterion insta Playwright";
-
-impl Framework {
-    fn is_companion(&self) -> bool {
-        lists(COMPANIONS, self.name)
-    }
-}
 
 const fn row(name: &'static str, declared: &'static str, used: &'static str, command: &'static str) -> Framework {
     Framework { name, declared, used, command }
@@ -79,9 +72,6 @@ const FRAMEWORKS: [Framework; 17] = [
 
 const MANIFESTS: &str = "**/{Cargo.toml,package.json,pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,requirements*.txt,*.in,\
     Makefile,go.mod,pom.xml,build.gradle,build.gradle.kts,Gemfile,composer.json,CMakeLists.txt}";
-const SETTINGS: &str =
-    "**/{pytest.ini,conftest.py,jest.config.*,vitest.config.*,.mocharc*,playwright.config.*,phpunit.xml*,.rspec}";
-
 /// Returns an alternative of the patterns of all frameworks.
 fn any(pattern: fn(&Framework) -> &'static str) -> String {
     let all: Vec<&str> = FRAMEWORKS.iter().map(pattern).filter(|pattern| !pattern.is_empty()).collect();
@@ -96,20 +86,15 @@ fn source_lines() -> PlannedCall {
     PlannedCall::grep(&any(|row| row.used), 400)
 }
 
-fn case_counts() -> PlannedCall {
-    PlannedCall::count(
-        "^\\s*#\\[(\\w+::)*test\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*it ['\"]",
-        3000,
-    )
-}
-
 struct Shown {
     framework: &'static Framework,
     hits: Vec<Hit>,
     weight: usize,
+    is_beside: bool,
 }
 
 impl Testing {
+    /// Returns the frameworks that lines show, those first that most show.
     fn shown(evidence: &Evidence) -> Vec<Shown> {
         let mut manifest = evidence.hits(&manifest_lines());
         manifest.retain(|hit| counts(&hit.path));
@@ -119,26 +104,19 @@ impl Testing {
         source.sort_by_key(|hit| hit.text.contains("cfg(test)"));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
-            let mut hits = matching(framework.declared, &manifest);
-            let declared = hits.len().min(2) * 4;
-            let used = matching(framework.used, &source);
-            let weight = declared + used.len().min(6);
+            let (declared, used) = (matching(framework.declared, &manifest), matching(framework.used, &source));
+            let is_beside = lists(COMPANIONS, framework.name);
+            let weight = declared.len().min(2) * 4 + used.len().min(6);
             // A library beside the framework is one only if it is declared: sources speak of many things.
-            let is_loose = framework.is_companion() && declared == 0;
-            hits.extend(used);
-            if !hits.is_empty() && !is_loose {
-                all.push(Shown { framework, hits, weight });
+            if weight > 0 && !(is_beside && declared.is_empty()) {
+                let hits = declared.into_iter().chain(used).collect();
+                all.push(Shown { framework, hits, weight, is_beside });
             }
         }
-        all.sort_by_key(|shown| (shown.framework.is_companion(), Reverse(shown.weight)));
+        all.sort_by_key(|shown| (shown.is_beside, Reverse(shown.weight)));
+        let most = all.first().map_or(0, |first| first.weight);
+        all.retain(|shown| shown.is_beside || shown.weight * 4 >= most);
         all
-    }
-
-    fn cases(evidence: &Evidence) -> Vec<(String, usize)> {
-        let mut rows = evidence.counts(&case_counts());
-        rows.retain(|(path, _)| counts(path) && paths::language(path).is_some());
-        rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        rows
     }
 }
 
@@ -157,11 +135,7 @@ fn matching(pattern: &str, lines: &[Hit]) -> Vec<Hit> {
 impl AnswerPart for Testing {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => {
-                let mut calls = vec![manifest_lines(), source_lines(), PlannedCall::glob(SETTINGS), case_counts()];
-                calls.push(build::manifests());
-                Some(calls)
-            }
+            0 => Some(vec![manifest_lines(), source_lines(), build::manifests()]),
             1 => Some(build::found(evidence).iter().take(3).map(|path| PlannedCall::read(path)).collect()),
             _ => None,
         }
@@ -169,65 +143,32 @@ impl AnswerPart for Testing {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let shown = Self::shown(evidence);
+        let run = command(evidence, &shown, self.run.as_ref()).map(|run| format!("Run the tests with {run}."));
+        let cite = |(entry, hit): (&Shown, &Hit)| format!("{} (`{}:{}`)", entry.framework.name, hit.path, hit.line);
+        let mut all = shown.iter().filter_map(|entry| Some(cite((entry, entry.hits.first()?))));
+        let tested = all.next().map(|first| match all.take(4).collect::<Vec<_>>() {
+            others if others.is_empty() => format!("This project is tested with {first}."),
+            others => format!("This project is tested with {first}; it also has {}.", others.join(", ")),
+        });
+        let summary = match (tested, run) {
+            (_, Some(run)) if self.run.is_some() => run,
+            (Some(tested), run) => format!("{tested} {}", run.unwrap_or_default()).trim_end().to_owned(),
+            (None, _) => "I found no testing framework, none that I know.".to_owned(),
+        };
         let mut findings = Vec::new();
         for entry in shown.iter().take(6) {
             let mut files: Vec<&str> = Vec::new();
             for hit in &entry.hits {
                 if files.len() < 3 && !files.contains(&hit.path.as_str()) {
                     files.push(&hit.path);
+                    let (path, text) = (hit.path.clone(), hit.text.clone());
                     let label = entry.framework.name.to_owned();
-                    findings.push(
-                        CitedPlace { path: hit.path.clone(), line: hit.line, label, text: hit.text.clone() }.bullet(),
-                    );
+                    findings.push(CitedPlace { path, line: hit.line, label, text }.bullet());
                 }
             }
         }
-        let cases = Self::cases(evidence);
-        if !cases.is_empty() {
-            let total: usize = cases.iter().map(|(_, count)| count).sum();
-            let top: Vec<String> = cases.iter().take(4).map(|(path, count)| format!("`{path}` ({count})")).collect();
-            findings.push(format!("- {total} test functions in {} files, most in {}", cases.len(), top.join(", ")));
-        }
-        let settings = evidence.paths(&PlannedCall::glob(SETTINGS));
-        if !settings.is_empty() {
-            let names: Vec<String> = settings.iter().take(4).map(|path| format!("`{path}`")).collect();
-            findings.push(format!("- Settings of the tests: {}", names.join(", ")));
-        }
-        let run = command(evidence, &shown, self.run.as_ref());
-        let answer = match (&self.run, &run) {
-            (Some(_), Some(run)) => format!("Run the tests with {run}."),
-            _ => answer(&shown, run.as_deref()),
-        };
-        let summary = match shown.first() {
-            _ if self.run.is_some() && run.is_some() => answer.clone(),
-            Some(_) => answer.clone(),
-            None if cases.is_empty() => "I found no testing framework and no tests, none that I know.".to_owned(),
-            None => "There are tests, but no framework that is known here.".to_owned(),
-        };
-        Report { summary, findings, answer }
+        Report { summary, findings, answer: String::new() }
     }
-}
-
-fn answer(shown: &[Shown], run: Option<&str>) -> String {
-    let cite = |entry: &Shown| {
-        entry
-            .hits
-            .first()
-            .map(|hit| format!("{} (`{}:{}`)", entry.framework.name, hit.path, hit.line))
-            .unwrap_or_default()
-    };
-    let Some(first) = shown.first() else { return String::new() };
-    let is_used = |entry: &&Shown| entry.framework.is_companion() || entry.weight * 4 >= first.weight;
-    let others: Vec<String> = shown[1..].iter().filter(is_used).take(4).map(cite).collect();
-    let mut text = format!("This project is tested with {}", cite(first));
-    if !others.is_empty() {
-        let _ = write!(text, "; it also has {}", others.join(", "));
-    }
-    text.push('.');
-    if let Some(run) = run {
-        let _ = write!(text, " Run the tests with {run}.");
-    }
-    text
 }
 
 /// Returns the command that runs the tests: the project's own script or target, else the framework's usual one.

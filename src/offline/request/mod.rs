@@ -4,12 +4,11 @@
 //! Invariant: any text has an intent; what is not understood is a question.
 
 mod delegation;
-pub(crate) mod followup;
 mod tools;
 mod vocabulary;
 
 use delegation::{Delegated, delegation};
-use tools::{direct, run};
+use tools::direct;
 use vocabulary::{beyond, beyond_at_end, is_overview, topic};
 
 pub(crate) use delegation::mentions;
@@ -25,7 +24,10 @@ use crate::offline::text::{lists, strip};
 pub(crate) enum Intent {
     /// Who are you, what can you do.
     Help,
-    Overview,
+    /// The project as a whole, from so many sides at most.
+    Overview {
+        sides: usize,
+    },
     Topic(Topic),
     /// What each file of a kind does.
     Files {
@@ -33,8 +35,6 @@ pub(crate) enum Intent {
     },
     /// Several subagents, one for each item.
     Many(Vec<String>),
-    /// So many subagents for one matter.
-    Counted(usize, Box<Intent>),
     /// One tool call, named or described.
     Direct(Direct),
     /// Something only a language model can do.
@@ -51,41 +51,39 @@ pub(crate) enum Intent {
 
 pub(crate) fn read(request: &str) -> Intent {
     let text = polite(request.trim());
-    let lower = text.to_lowercase();
-    if is_greeting(&lower) {
+    if is_greeting(&text.to_lowercase()) {
         return Intent::Help;
     }
     match delegation(text) {
         Some(Delegated::Items(items)) => Intent::Many(items),
-        Some(Delegated::Counted { count, matter }) => {
-            Intent::Counted(count, Box::new(single(matter, &matter.to_lowercase())))
-        }
-        None => single(text, &lower),
+        Some(Delegated::Counted { count, matter }) => match single(matter) {
+            Intent::Overview { .. } => Intent::Overview { sides: count },
+            intent => intent,
+        },
+        None => single(text),
     }
 }
 
 /// Understands a request that says nothing of delegating.
-fn single(text: &str, lower: &str) -> Intent {
-    if let Some(command) = run(text, lower) {
-        return Intent::Direct(command);
-    }
-    if let Some(glob) = every_file(lower) {
-        return Intent::Files { glob };
-    }
-    if let Some(call) = direct(text, lower) {
+fn single(text: &str) -> Intent {
+    let lower = text.to_lowercase();
+    if let Some(call) = direct(text) {
         return Intent::Direct(call);
     }
-    if let Some(what) = beyond(lower) {
+    if let Some(glob) = every_file(&lower) {
+        return Intent::Files { glob };
+    }
+    if let Some(what) = beyond(&lower) {
         return Intent::Decline { what };
     }
     if let Some((first, what)) = beyond_at_end(text).filter(|(first, _)| !first.is_empty()) {
         return Intent::Partly { first: first.to_owned(), what };
     }
-    if let Some(topic) = topic(lower) {
+    if let Some(topic) = topic(&lower) {
         return Intent::Topic(topic);
     }
-    if is_overview(lower) {
-        return Intent::Overview;
+    if is_overview(&lower) {
+        return Intent::Overview { sides: usize::MAX };
     }
     let terms = Terms::of(text);
     match terms.paths.as_slice() {
@@ -102,17 +100,6 @@ const READING: &str =
 
 fn is_reading(terms: &Terms) -> bool {
     terms.exact.is_empty() && terms.words.iter().all(|word| lists(READING, &word.raw))
-}
-
-/// Words that stand in a request for a change but name nothing to look for.
-const VAGUE: &str = " it bug bugs issue issues problem problems error typo code test tests readme doc docs documentation comment comments new better clean \
- nicer faster simpler everything something anything feature features module script page verify ";
-
-/// Returns what a request for a change is about, where that can be searched for.
-pub(crate) fn subject(object: &str) -> Option<String> {
-    let terms = Terms::of(object);
-    let telling = terms.words.iter().any(|word| !lists(VAGUE, &word.raw));
-    (telling || !terms.exact.is_empty() || terms.paths.iter().any(|path| path != "README")).then(|| object.to_owned())
 }
 
 /// Words that only make a request polite.
@@ -139,28 +126,23 @@ fn is_greeting(lower: &str) -> bool {
 
 /// Reads "read all .py files and summarize what each one does".
 fn every_file(lower: &str) -> Option<String> {
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if !has(&["each", "all ", "every"])
-        || !has(&["summar", "describe", "read ", "what each", "explain", "what every"])
-        || !lower.contains("file")
-    {
+    let has = |words: &str| words.split('|').any(|word| lower.contains(word));
+    if !has("each|all |every") || !has("summar|describe|read |explain|what each|what every") || !has("file") {
         return None;
     }
-    let tokens =
-        || lower.split(|c: char| c.is_whitespace() || ",;:()`\"'".contains(c)).map(|t| t.trim_end_matches(['.', '?']));
-    let by_ext = tokens().find_map(|token| {
-        let ext = token.rsplit_once('.').map(|(_, ext)| ext)?;
-        let starred = token.starts_with('.') || token.contains('*');
-        (starred && !ext.is_empty() && ext.len() <= 5 && ext.chars().all(|c| c.is_ascii_alphanumeric()))
-            .then(|| ext.to_owned())
-    });
-    let by_name = || tokens().find_map(extension_of).map(str::to_owned);
-    let ext = by_ext.or_else(by_name)?;
-    let mut within = tokens().skip_while(|token| !["in", "under", "inside", "within"].contains(token)).skip(1);
-    let dir = within.find(|token| {
-        token.trim_end_matches('/').len() > 1
-            && (token.contains('/') || ["src", "lib", "tests", "docs"].contains(token))
-    });
-    let dir = dir.map(|dir| format!("{}/", dir.trim_matches('/').trim_start_matches("./"))).unwrap_or_default();
+    let mut tokens = lower
+        .split(|c: char| c.is_whitespace() || ",;:()`\"'".contains(c))
+        .map(|token| token.trim_end_matches(['.', '?', '/']));
+    let all: Vec<&str> = tokens.clone().collect();
+    let by_sign = |token: &&str| {
+        let (before, ext) = token.rsplit_once('.')?;
+        let is_ext = (1..=5).contains(&ext.len()) && ext.chars().all(|c| c.is_ascii_alphanumeric());
+        (is_ext && (before.is_empty() || before.contains('*'))).then(|| ext.to_owned())
+    };
+    let by_name = || all.iter().find_map(|token| extension_of(token)).map(str::to_owned);
+    let ext = all.iter().find_map(by_sign).or_else(by_name)?;
+    tokens.find(|token| lists("in under inside within", token));
+    let dir = tokens.find(|token| token.len() > 1 && (token.contains('/') || lists("src lib tests docs", token)));
+    let dir = dir.map(|dir| format!("{}/", dir.trim_start_matches("./"))).unwrap_or_default();
     Some(format!("{dir}**/*.{ext}"))
 }

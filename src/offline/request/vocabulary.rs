@@ -49,6 +49,10 @@ pub(crate) fn beyond(lower: &str) -> Option<&'static str> {
     if ["explain", "tell"].contains(&first) && lower.split_whitespace().take(4).any(|word| word == "why") {
         return Some("Explaining why");
     }
+    if first == "when" || contains_any(lower, "who added|who wrote|who introduced|who changed|who removed|which commit")
+    {
+        return Some("Telling when something came, and by whom,");
+    }
     // "Design of …" and "update history" name a thing, not a deed.
     let is_judgement = matches!(first, "why" | "should");
     if !is_judgement && words.next().is_some_and(|second| lists("of overview history log is in", second)) {

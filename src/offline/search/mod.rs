@@ -13,13 +13,12 @@ mod values;
 
 use definitions::Definitions;
 use enumeration::Enumeration;
-use history::{GitHistory, PlaceHistory};
+use history::GitHistory;
 use tests::Tests;
 use uses::Uses;
 
 use super::evidence::PlannedCall;
 use super::report::{AnswerPart, CitedPlace};
-use super::text::terms::{Terms, last_segment};
 
 /// One way to answer a question.
 pub(crate) struct Search {
@@ -42,9 +41,9 @@ impl Search {
             let to_return = "each use as path:line with the function around it, code before tests.";
             return Self::of("Search for uses", to_return, uses);
         }
-        if PlaceHistory::wanted(question) {
+        if let Some(history) = GitHistory::wanted(question) {
             let to_return = "the file or folder that is meant, and the latest commits that touched it.";
-            return Self::of("Search the history of the place", to_return, PlaceHistory::new(question));
+            return Self::of("Search the history of the place", to_return, history);
         }
         if Tests::wanted(question) {
             return Self::of_tests(question);
@@ -52,10 +51,6 @@ impl Search {
         if let Some(listing) = Enumeration::wanted(question) {
             let to_return = "what holds them all, or each of them, as path:line.";
             return Self::of("Search for the list", to_return, listing);
-        }
-        if GitHistory::wanted(question) {
-            let to_return = "the commits whose messages fit; without git, what the change log says.";
-            return Self::of("Search the history", to_return, GitHistory { terms: Some(Terms::of(question)) });
         }
         let to_return = "the best places as path:line with what each is for, source before tests.";
         Self::of("Search for definitions", to_return, Definitions::new(question))
@@ -94,24 +89,4 @@ const WINDOW: usize = 50;
 /// Returns the call that reads around a place.
 pub(crate) fn window(place: &CitedPlace) -> PlannedCall {
     PlannedCall::read_part(&place.path, place.line.saturating_sub(BEFORE).max(1), WINDOW)
-}
-
-/// Returns the calls that look for files named after the terms.
-fn named_files(terms: &Terms) -> Vec<PlannedCall> {
-    let exact = terms.exact.iter().map(|term| last_segment(term).to_owned());
-    let words = terms.words.iter().map(|word| word.stem.clone()).filter(|stem| stem.len() > 2);
-    let plain = exact.chain(words).filter(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_'));
-    plain
-        .take(5)
-        .map(|word| {
-            // In any case: `XPath` is tested in `XpathTest.java`.
-            let lower = word.to_lowercase();
-            let mut letters = lower.chars();
-            let upper: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-            let mut spellings = vec![word, lower, upper];
-            spellings.sort();
-            spellings.dedup();
-            PlannedCall::glob(&format!("**/*{{{}}}*", spellings.join(",")))
-        })
-        .collect()
 }

@@ -7,9 +7,11 @@ use super::symbols::{self, SymbolEntry};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::contains_any;
-use crate::offline::text::paths::{self, Area};
+use crate::offline::text::paths;
 use crate::offline::text::terms::Terms;
 
+/// Tests asked for, and shown.
+const ASKED: usize = 40;
 const MOST: usize = 6;
 
 #[derive(Debug)]
@@ -29,17 +31,17 @@ impl Tests {
     }
 
     fn search(&self) -> PlannedCall {
-        symbols::definitions(&self.terms.query(), Some("test"), MOST)
+        // One word alone would be taken for the name of a test.
+        symbols::definitions(&format!("of {}", self.terms.query()), Some("test"), ASKED)
     }
 
-    /// Returns the files of tests that are named after most of the terms, with how many of them.
-    fn files(&self, evidence: &Evidence) -> Vec<(usize, String)> {
+    /// Returns the files that are named after most of the terms, with how many of them.
+    fn files(&self, entries: &[SymbolEntry]) -> Vec<(usize, String)> {
         let mut found: Vec<(usize, String)> = Vec::new();
-        for path in super::named_files(&self.terms).iter().flat_map(|call| evidence.paths(call)) {
-            let told = self.terms.told(path.rsplit('/').next().unwrap_or(&path));
-            let is_test = paths::area(&path) == Area::Test && paths::language(&path).is_some();
-            if is_test && told > 0 && !paths::is_fixture(&path) && !found.iter().any(|(_, known)| *known == path) {
-                found.push((told, path));
+        for path in entries.iter().map(|entry| &entry.path) {
+            let told = self.terms.told(path.rsplit('/').next().unwrap_or(path));
+            if told > 0 && !paths::is_fixture(path) && !found.iter().any(|(_, known)| known == path) {
+                found.push((told, path.clone()));
             }
         }
         found.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
@@ -49,36 +51,28 @@ impl Tests {
     }
 
     fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
-        let files = self.files(evidence);
+        let mut entries = symbols::entries(&self.search(), evidence);
+        let files = self.files(&entries);
         let most = files.first().map_or(0, |(told, _)| *told);
         let is_named = most * 2 > self.terms.count();
-        let mut entries = symbols::entries(&self.search(), evidence);
-        entries.retain(|entry| !entry.is_spare);
         let is_certain = is_named || symbols::is_exact(&self.search(), evidence);
-        // A test in a file of that name comes before the file itself.
+        entries.retain(|entry| !entry.is_spare || is_named && files.iter().any(|(_, path)| *path == entry.path));
+        // What stands in a file of that name comes before the rest.
         let mut places: Vec<CitedPlace> = Vec::new();
-        if is_named || entries.is_empty() {
-            for (_, path) in files.iter().take(2) {
-                let within = entries.iter().find(|entry| entry.path == *path);
-                places.push(within.map_or_else(|| tests_in(path), SymbolEntry::place));
-            }
+        if is_named {
+            let first = |path: &String| entries.iter().find(|entry| entry.path == *path);
+            places.extend(files.iter().take(2).filter_map(|(_, path)| first(path)).map(SymbolEntry::place));
         }
-        places.extend(entries.iter().map(SymbolEntry::place));
+        places.extend(entries.iter().filter(|entry| !entry.is_spare).map(SymbolEntry::place));
         CitedPlace::keep_first(&mut places);
         (places, is_certain)
     }
 }
 
-fn tests_in(path: &str) -> CitedPlace {
-    CitedPlace { path: path.to_owned(), line: 1, label: "file".to_owned(), text: "named after it".to_owned() }
-}
-
 impl AnswerPart for Tests {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 if self.terms.count() > 0 => {
-                Some(std::iter::once(self.search()).chain(super::named_files(&self.terms)).collect())
-            }
+            0 if self.terms.count() > 0 => Some(vec![self.search()]),
             1 => Some(self.places(evidence).0.iter().take(2).map(super::window).collect()),
             _ => None,
         }

@@ -3,6 +3,7 @@
 //! Owns exact names, and BM25 over the fields of a definition and over its file. Leaves words to `terms` and
 //! `query_words`. Invariant: the order depends on the files alone; what is equal stands in the order of paths.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::index::{IndexedFile, IndexedFiles};
@@ -40,6 +41,9 @@ const BOUND: f32 = 0.65;
 /// The same of an error type where nobody asks for errors, and of what is said of a whole file.
 const ERROR: f32 = 0.7;
 const WHOLE_FILE: f32 = 0.95;
+
+/// What a definition counts for beside a better one of the same file.
+const NEIGHBOR: f32 = 0.85;
 
 /// A definition that was asked for.
 #[derive(Clone, Copy)]
@@ -281,7 +285,7 @@ fn scored(
     project: &Path,
 ) -> (Vec<SymbolHit>, bool) {
     let words = &query.words;
-    let counts = WordCounts::of(indexed, words, project);
+    let counts = WordCounts::of(indexed, words, wanted, project);
     let rarities = WordCounts::rarities(counts.definitions, &counts.in_definitions);
     let file_rarities = WordCounts::rarities(indexed.files.len(), &counts.in_files);
     let sum: f32 = words.all().iter().map(|word| word.weight * rarities[word.own]).sum();
@@ -300,7 +304,8 @@ fn scored(
         for counted in &file.definitions {
             let symbol = known.symbols.get(counted.symbol);
             let is_test = standings[file.at].is_test || is_in_tests(known, counted.symbol);
-            if !symbol.map_or(wanted.is_any(), |symbol| wanted.has(symbol, is_test)) {
+            let is_wanted_file = wanted.is_any() || wanted.kind.is_none() && is_test;
+            if !symbol.map_or(is_wanted_file, |symbol| wanted.has(symbol, is_test)) {
                 continue;
             }
             let norm = 1.0 - LENGTH + LENGTH * real(counted.length) / mean;
@@ -329,6 +334,7 @@ fn scored(
         }
     }
     sort(&mut hits);
+    spread(&mut hits);
     (hits, best.1)
 }
 
@@ -366,7 +372,7 @@ struct WordCounts {
 }
 
 impl WordCounts {
-    fn of(indexed: &IndexedFiles, words: &QueryWords, project: &Path) -> Self {
+    fn of(indexed: &IndexedFiles, words: &QueryWords, wanted: WantedSymbols, project: &Path) -> Self {
         let nothing = vec![0; words.ids()];
         let mut counts =
             Self { files: Vec::new(), definitions: 0, length: 0, in_definitions: nothing.clone(), in_files: nothing };
@@ -375,6 +381,15 @@ impl WordCounts {
             counts.definitions += file.symbols.len();
             let mut found = counts.in_file(at, file, words);
             counts.length += found.length;
+            let whole = file.symbols.len();
+            // Tests may define nothing that has a name, but stand in a file that is named after what they test.
+            if wanted.tests && found.definitions.last().is_none_or(|last| last.symbol != whole) {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let mut is_named = false;
+                reader.read(&stem, |term| is_named |= words.id(term).is_some());
+                let named = CountedDefinition { symbol: whole, length: 0, weights: Vec::new() };
+                found.definitions.extend(is_named.then_some(named));
+            }
             if found.definitions.is_empty() {
                 continue;
             }
@@ -383,7 +398,7 @@ impl WordCounts {
             reader.read(&shown, |term| in_path.extend(words.id(term)));
             for id in in_path {
                 for definition in &mut found.definitions {
-                    let is_file = definition.symbol == file.symbols.len();
+                    let is_file = definition.symbol == whole;
                     definition.weights.push((id, if is_file { FILE_NAME_WEIGHT } else { PATH_WEIGHT }));
                 }
             }
@@ -452,6 +467,17 @@ fn weight(term: u32) -> f32 {
     let field = |bits: u32, weight: f32| if term & bits == 0 { 0.0 } else { weight };
     let often = BODY_WEIGHT * (OFTEN_TIMES - 1.0);
     field(IN_NAME, NAME_WEIGHT) + field(IN_DOC, DOC_WEIGHT) + field(IN_BODY, BODY_WEIGHT) + field(OFTEN, often)
+}
+
+/// Marks each further definition of a file down: where the best is not it, its neighbors seldom are.
+fn spread(hits: &mut [SymbolHit]) {
+    let mut shares: HashMap<usize, f32> = HashMap::new();
+    for hit in hits.iter_mut() {
+        let share = shares.entry(hit.file).or_insert(1.0);
+        hit.score *= *share;
+        *share *= NEIGHBOR;
+    }
+    sort(hits);
 }
 
 fn sort(hits: &mut [SymbolHit]) {

@@ -19,7 +19,7 @@ pub(super) const OFTEN: u32 = 8;
 /// Bytes of a word; longer ones are no words.
 const MAX_WORD: usize = 40;
 /// Words remembered with their numbers.
-const MAX_KNOWN: usize = 50_000;
+const MAX_KNOWN: usize = 200_000;
 
 /// Words that every text has.
 const STOP: [&str; 62] = [
@@ -27,6 +27,11 @@ const STOP: [&str; 62] = [
     "has", "have", "how", "i", "if", "in", "is", "it", "its", "let", "me", "my", "not", "of", "on", "or", "our",
     "return", "returns", "self", "should", "show", "that", "the", "their", "them", "then", "there", "these", "this",
     "to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// Words that look like what does something, and are not.
+const NO_DEEDS: [&str; 12] = [
+    "header", "folder", "letter", "number", "member", "corner", "order", "other", "under", "after", "matter", "proper",
 ];
 
 /// Turns text into terms. One for each thread: it remembers the words that it has met.
@@ -79,13 +84,39 @@ impl TermReader {
         }
         let lower = word.to_lowercase();
         let is_number = lower.bytes().all(|byte| byte.is_ascii_digit());
-        let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { number(&self.stemmer.stem(&lower)) };
+        let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { number(&self.stem(&lower)) };
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
         }
         self.known.insert(key, term);
         (term != 0).then_some(term)
     }
+}
+
+impl TermReader {
+    /// Returns what a word shares with its forms. What does something is a form of what it does, as a cleaner cleans.
+    fn stem(&self, lower: &str) -> String {
+        let verb = deed(lower.strip_suffix('s').unwrap_or(lower));
+        self.stemmer.stem(verb.as_deref().unwrap_or(lower)).into_owned()
+    }
+}
+
+/// Returns the verb of a noun such as `cleaner`, `formatter` or `generator`.
+fn deed(noun: &str) -> Option<String> {
+    if noun.len() < 5 || NO_DEEDS.contains(&noun) {
+        return None;
+    }
+    let endings = ["ator", "itor", "ctor", "ssor"];
+    let verb = if endings.iter().any(|ending| noun.ends_with(ending)) {
+        noun.strip_suffix("or")
+    } else {
+        noun.strip_suffix("er")
+    }?;
+    let mut letters = verb.bytes().rev();
+    let (last, before) = (letters.next()?, letters.next()?);
+    // `format` doubles its last letter, `install` and `process` do not.
+    let is_doubled = last == before && last.is_ascii_lowercase() && !matches!(last, b'l' | b's' | b'e');
+    Some(if is_doubled { verb[..verb.len() - 1].to_owned() } else { format!("{verb}e") })
 }
 
 /// Returns the number of each word of a short text.

@@ -100,6 +100,9 @@ static STATES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static READS_ENVIRONMENT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)getenv|environ|\benv[\[({.:]|env::var|lookupenv").ok());
 
+/// What the lines of comments begin with.
+const COMMENT_SIGNS: [char; 4] = ['*', '#', '/', '-'];
+
 /// A comment that says what a default is.
 static SAYS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)^[/*#-].*\b(default (value )?is|defaults to|by default|default:)").ok());
@@ -149,17 +152,19 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= MAX_LINE) {
         let trimmed = line.trim();
+        // Most lines are told by their form alone, which costs less than their words.
+        let is_stated = may_state(trimmed) && states.is_match(trimmed);
+        let is_read = wanted.reads.is_some_and(|reads| reads.is_match(trimmed));
+        let is_said = wanted.default && trimmed.starts_with(COMMENT_SIGNS) && says.is_match(trimmed);
+        if !is_stated && !is_read && !is_said {
+            continue;
+        }
         let on_line = ids_of(trimmed);
         let is_entry = wanted.is_entry(trimmed);
         if on_line.is_empty() && !is_entry {
             continue;
         }
-        let is_read = wanted.reads.is_some_and(|reads| reads.is_match(trimmed));
-        let is_said = wanted.default && says.is_match(trimmed);
-        let stated = states.captures(trimmed);
-        if stated.is_none() && !is_read && !is_said {
-            continue;
-        }
+        let stated = if is_stated { states.captures(trimmed) } else { None };
         let of = |name: &str| stated.as_ref().and_then(|found| found.name(name)).map_or("", |part| part.as_str());
         let (left, right) = (of("left"), of("right"));
         let line_number = u32::try_from(at + 1).unwrap_or(u32::MAX);
@@ -201,6 +206,29 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
     found
 }
 
+/// Returns `false` for a line that states no value for sure: the pattern takes a hundred times as long to say so.
+fn may_state(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    line.starts_with("#define") || memchr::memchr2_iter(b'=', b':', bytes).any(|at| is_literal(&bytes[at + 1..]))
+}
+
+/// Returns `true` if what is behind `=` or `:` begins with a literal, or with a call that takes one.
+fn is_literal(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b">").unwrap_or(text).trim_ascii_start();
+    let text = text.strip_prefix(b"(").unwrap_or(text).trim_ascii_start();
+    match text {
+        [b'-', next, ..] => next.is_ascii_digit(),
+        [b'0'..=b'9' | b'"' | b'\'' | b'`' | b'[', ..] | [b'&', b'[', ..] | [b'%', b'w', ..] => true,
+        _ => {
+            let text = text.strip_prefix(b"new ").unwrap_or(text);
+            let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'.' | 0x80..);
+            let name = text.iter().take_while(is_name).count();
+            let arguments = text[name..].strip_prefix(b"(").map(<[u8]>::trim_ascii_start);
+            name > 0 && matches!(arguments, Some([b'0'..=b'9' | b'"' | b'\'', ..]))
+        }
+    }
+}
+
 /// Returns `true` if a line has a name, and not as a part of a longer one.
 fn has_name(line: &str, name: &str) -> bool {
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '-';
@@ -214,7 +242,8 @@ fn has_name(line: &str, name: &str) -> bool {
 fn form(line: &str, left: &str, right: &str, reads_environment: bool, wanted: &WantedValue) -> f32 {
     let mut form = 1.0;
     let value = right.trim_matches(['(', ')', ';', ',', ' ']);
-    let is_number = value.trim_start_matches('-').starts_with(|sign: char| sign.is_ascii_digit());
+    // A number may be written as a text, as in a table of options.
+    let is_number = value.trim_start_matches(['-', '"', '\'']).starts_with(|sign: char| sign.is_ascii_digit());
     if wanted.number {
         form *= if is_number { 1.5 } else { 0.6 };
     }
@@ -237,7 +266,7 @@ fn form(line: &str, left: &str, right: &str, reads_environment: bool, wanted: &W
     if wanted.names.iter().any(|name| has_name(line, name)) {
         form *= VERBATIM;
     }
-    if line.starts_with(['*', '#', '/', '-']) && !line.starts_with("#define") {
+    if line.starts_with(COMMENT_SIGNS) && !line.starts_with("#define") {
         form *= 0.5;
     }
     form

@@ -142,8 +142,8 @@ async fn one_subagent_reads_all_files_of_a_kind() {
     insta::assert_snapshot!(said.answer, @r"
     Read 3 of the 3 files that match `**/*.py`. Empty: 1.
 
-    - `scripts/export.py`: function `export_table`, from line 4
-    - `scripts/import_prices.py:2`: Import prices from a CSV file (class `PriceTable`; function `load`)
+    - `scripts/export.py:4`: function `export_table`
+    - `scripts/import_prices.py:2`: Import prices from a CSV file (constant `DEFAULT_TIMEOUT`, class `PriceTable`, function `load`)
     ");
 }
 
@@ -177,12 +177,8 @@ async fn direct_requests_become_direct_calls() {
         ("run `git log --oneline -3`", "Bash git log --oneline -3", "exit code"),
         ("run: cargo build", "Bash cargo build", "was not run: the user said no"),
         ("read src/cart.rs:6", "Read src/cart.rs", "MAX_ITEMS: usize = 99"),
-        ("ls src", "LS src", "receipt.rs"),
-        ("list files", "LS .", "Cargo.toml"),
-        ("find files named *.toml", "Glob **/*.toml", "Cargo.toml"),
-        ("list all todo comments", "Grep \\b(TO-?DO|FIX-?ME)\\b", "no hits"),
-        ("grep MAX_ITEMS", "Grep MAX_ITEMS", "2 hits in 1 file"),
-        ("search for `Prices by item name`", "Grep Prices by item name", "1 hit in 1 file"),
+        ("grep MAX_ITEMS", "Grep MAX_ITEMS", "src/cart.rs:6:"),
+        ("search for `Prices by item name`", "Grep Prices by item name", "scripts/import_prices.py:"),
     ] {
         let said = talk.ask(request).await;
         assert_eq!(said.log, [call], "{request}");
@@ -191,24 +187,22 @@ async fn direct_requests_become_direct_calls() {
 }
 
 #[tokio::test]
-async fn what_needs_a_language_model_is_declined_in_one_sentence_and_its_places_are_offered() {
+async fn what_needs_a_language_model_is_declined_in_one_sentence() {
     let mut talk = Talk::shop();
-    for (request, place) in [
-        ("Refactor the cart", "- `src/cart.rs:10` struct `Cart`"),
-        ("why is the maximum of items 99?", "`src/cart.rs:6`"),
-        ("add a coupon to Discount", "- `src/discount.rs:4` struct `Discount`"),
+    for request in [
+        "Refactor the cart",
+        "why is the maximum of items 99?",
+        "add a coupon to Discount",
+        "fix the bug",
+        "write a test",
+        "translate the README",
+        "when was the cart added?",
+        "who wrote the cart?",
     ] {
         let said = ask_in(&mut talk, request).await;
-        let (sentence, rest) = said.answer.split_once("\n\n").unwrap_or((&said.answer, ""));
-        holds(sentence, &["needs a language model", "ANTHROPIC_API_KEY", "--model provider/name"]);
-        assert_eq!(sentence.matches(". ").count(), 0, "more than one sentence: {sentence}");
-        holds(rest, &["The places it concerns:", place]);
-        assert_eq!(said.calls("Agent"), 0, "{request}");
-    }
-    for request in ["fix the bug", "write a test", "translate the README"] {
-        let said = ask_in(&mut talk, request).await;
         assert!(said.log.is_empty(), "{request}: {:?}", said.log);
-        assert!(said.answer.ends_with("`--model provider/name`."), "{}", said.answer);
+        holds(&said.answer, &["needs a language model", "ANTHROPIC_API_KEY", "--model provider/name"]);
+        assert_eq!(said.answer.matches(". ").count(), 0, "more than one sentence: {}", said.answer);
     }
     let said = ask_in(&mut talk, "hello").await;
     assert!(said.log.is_empty());

@@ -117,19 +117,6 @@ async fn a_new_question_is_a_request_of_its_own() {
     holds(&ask_in(&mut talk, "hello").await.answer, &["offline model"]);
 }
 
-#[tokio::test]
-async fn a_follow_up_is_about_what_was_spoken_of() {
-    let mut talk = Talk::shop();
-    ask_in(&mut talk, "Where are discount codes parsed?").await;
-    let said = ask_in(&mut talk, "and who calls it?").await;
-    holds(&said.answer, &["The method `parse_code` (`src/discount.rs:14`) is used only in tests"]);
-    let said = ask_in(&mut talk, "and where is it tested?").await;
-    let first = said.answer.lines().next().unwrap_or_default();
-    holds(first, &["`src/discount.rs:3"]);
-    let said = ask_in(&mut talk, "how is this project tested?").await;
-    holds(&said.answer, &["This project is tested with"]);
-}
-
 /// A conversation of a child that has searched once, with a last message that tells it to report.
 fn cut_short() -> Vec<Arc<Message>> {
     let task = "WHAT: Search for definitions for what answers “where is the cart?”\nWHERE: everywhere\nRETURN: places";

@@ -155,14 +155,14 @@ async fn an_empty_folder_is_said_to_be_empty_in_a_few_words() {
     let mut talk = Talk::empty(|_| ());
     let said = ask_in(&mut talk, "explain this repository").await;
     let all = "There are no files with text here. No manifest of a build tool that I know was found. I found no testing \
-        framework and no tests, none that I know. This is not a git repository, and no change log says more.";
+        framework, none that I know. This is not a git repository.";
     assert_eq!(said.answer, all);
     let said = ask_in(&mut talk, "where is the parser?").await;
     holds(&said.answer, &["Nothing found for `parser`"]);
 }
 
 #[tokio::test]
-async fn when_something_came_is_told_by_the_oldest_commit_that_names_it() {
+async fn what_changed_in_a_file_is_told_by_git_whatever_letters_its_name_has() {
     let mut talk = Talk::empty(|_| ());
     let root = talk.root();
     let git = |args: &[&str]| {
@@ -171,16 +171,21 @@ async fn when_something_came_is_told_by_the_oldest_commit_that_names_it() {
         assert!(done.status.success(), "{done:?}");
     };
     git(&["init", "-q"]);
-    for subject in ["Add a counter", "Add the basket", "Count items", "Test the basket with many items"] {
-        git(&["commit", "-q", "--allow-empty", "-m", subject]);
+    for (path, subject) in
+        [("src/café.py", "Open the café"), ("src/日本.py", "Greet Japan"), ("src/bar.py", "Add a bar")]
+    {
+        talk.write(path, "def greet():\n    pass\n");
+        git(&["add", "-A"]);
+        git(&["commit", "-q", "-m", subject]);
     }
-    let said = ask_in(&mut talk, "when was the basket added?").await;
-    assert_eq!(said.calls("Agent"), 1);
-    holds(
-        &said.answer,
-        &["2 commit messages mention `basket`: the earliest is", "by Ann, \"Add the basket\", the latest"],
-    );
-    assert!(!said.answer.contains("Add a counter"), "{}", said.answer);
+    for (path, subject) in
+        [("src/café.py", "Open the café"), ("src/日本.py", "Greet Japan"), ("src/bar.py", "Add a bar")]
+    {
+        let said = ask_in(&mut talk, &format!("what changed recently in {path}?")).await;
+        let (start, end) = (format!("`{path}` was last changed by `"), format!("by Ann, \"{subject}\"."));
+        let first = said.answer.lines().next().unwrap_or_default();
+        assert!(first.starts_with(&start) && first.ends_with(&end), "{}", said.answer);
+    }
 }
 
 #[tokio::test]
@@ -192,5 +197,44 @@ async fn a_folder_of_very_many_files_is_not_counted_to_the_end() {
     }
     talk.write("z/last.py", "");
     let said = ask_in(&mut talk, "explain this repository").await;
-    holds(&said.answer, &["- Languages: at least Python (", "- Directories: `a/`, `z/`; there are too many files"]);
+    holds(&said.answer, &["- Languages: at least Python (", "- Directories: at least `a/` ("]);
+}
+
+#[tokio::test]
+async fn what_does_something_is_found_by_what_it_does() {
+    let files = [
+        ("lib/cleaner.rb", "class Cleaner\n  def obsolete\n  end\nend\n"),
+        (
+            "lib/generator.rb",
+            "# Words of any bytes are cut between signs: \u{20000}er, \u{20000}\u{20000}ers.\nclass Generator\nend\n",
+        ),
+        ("lib/site.rb", "class Site\nend\n"),
+    ];
+    let (first, answer) = ask(&files, "where is the site directory cleaned?").await;
+    assert!(first.contains("The class `Cleaner` at") || answer.contains("`lib/cleaner.rb:1`"), "{answer}");
+    let (_, answer) = ask(&files, "which class generates pages?").await;
+    assert!(answer.contains("`lib/generator.rb:2`"), "{answer}");
+}
+
+#[tokio::test]
+async fn tests_that_define_nothing_are_found_by_the_name_of_their_file() {
+    let files = [
+        ("lib/router.js", "function route() {\n}\n"),
+        ("test/router.test.js", "test('finds a path', () => {\n})\n"),
+        ("test/reply.test.js", "test('sends', () => {\n})\n"),
+    ];
+    let (first, answer) = ask(&files, "where is the router tested?").await;
+    assert!(first.contains("`test/router.test.js:1`") && !answer.contains("reply.test.js"), "{answer}");
+}
+
+#[tokio::test]
+async fn the_second_place_is_in_another_file_where_both_fit_as_well() {
+    let files = [
+        ("src/first.py", "def send_mail():\n    pass\n\n\ndef send_note():\n    pass\n"),
+        ("src/other.py", "def send_post():\n    pass\n"),
+    ];
+    let (_, answer) = ask(&files, "where is sending done?").await;
+    let at = |place: &str| answer.find(place).unwrap_or_else(|| panic!("no {place} in {answer}"));
+    assert!(at("`src/first.py:1`") < at("`src/other.py:1`"), "{answer}");
+    assert!(at("`src/other.py:1`") < at("`src/first.py:5`"), "{answer}");
 }
