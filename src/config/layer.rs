@@ -86,6 +86,14 @@ pub(super) const ROWS: &[SettingRow] = &[
         project: ProjectRule::Never("it decides who receives your files"),
     },
     SettingRow {
+        name: "compact_model",
+        set: Setter::Text(|config, name| {
+            config.compact_model = Some(name).filter(|name| !name.trim().is_empty());
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides who receives your files"),
+    },
+    SettingRow {
         name: "permission_mode",
         set: Setter::Text(|config, name| {
             config.permission_mode = name.parse()?;
@@ -142,6 +150,11 @@ pub(super) const ROWS: &[SettingRow] = &[
         |l, n| l.min_task_chars = n as usize,
         |l| u64::MAX - l.min_task_chars as u64,
     ),
+    SettingRow {
+        name: "limits.auto_compact_percent",
+        set: Setter::Number(0..=95, |l, n| l.auto_compact_percent = n),
+        project: ProjectRule::Never("it decides how often conversations are summarized"),
+    },
     SettingRow {
         name: "limits.budget_tokens",
         set: Setter::Amount(|config, text| {

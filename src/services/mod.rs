@@ -96,6 +96,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         secrets,
         resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
+        compact_model: config.compact_model.clone(),
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
@@ -104,8 +105,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
-    let pace = if options.front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant };
-    let is_demo = demo.is_some();
+    let (pace, is_demo) = (pace(options.front_end), demo.is_some());
     let wishes = ModelPreferences {
         flag: connection::meant(options.model.clone(), &config.aliases),
         config: connection::meant(config.model.clone(), &config.aliases),
@@ -134,6 +134,11 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         FrontEnd::Screen | FrontEnd::Plain => conversation,
     };
     Started { conversation, session, kept }
+}
+
+/// Returns how fast the offline model speaks.
+fn pace(front_end: FrontEnd) -> Pace {
+    if front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant }
 }
 
 /// Returns who is asked: the user, or nobody.

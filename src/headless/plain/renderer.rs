@@ -15,7 +15,7 @@ use crate::agent::{
     AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent, TurnEvent,
 };
 use crate::app::question::is_said;
-use crate::app::summary_of;
+use crate::app::{context_words, summary_of};
 use crate::message::format::seconds;
 use crate::message::{AgentId, reveal_line, sanitize, sanitize_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -145,6 +145,7 @@ impl LineRenderer {
             EventKind::Notice { text } if self.tasks.get(id).is_some() => self.of(id, &sanitize_line(text)),
             EventKind::Notice { text } => self.notice(text),
             EventKind::Worktree { news } => self.worktree_news(id, news),
+            EventKind::Context(event) => context_words(event).map(|words| self.of(id, &words)).unwrap_or_default(),
             _ => Vec::new(),
         }
     }
