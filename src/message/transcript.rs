@@ -25,7 +25,7 @@ pub struct Transcript {
     counted: Option<Counted>,
 }
 
-/// What a service counted of a conversation.
+/// What a conversation came to, as a service counted it or as was worked out from its count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     /// Of how many of its messages, from the first one on.
@@ -63,7 +63,7 @@ impl Transcript {
         self.counted
     }
 
-    /// Notes what all messages so far came to, in tokens; `None` if nobody counted.
+    /// Notes what all messages so far come to, in tokens, with system prompt and tools; `None` if nobody knows.
     pub fn set_counted(&mut self, tokens: Option<u64>) {
         self.counted = tokens.map(|tokens| Counted { messages: self.messages.len(), tokens });
     }

@@ -47,11 +47,6 @@ impl TokenEstimator {
         self.known.as_ref().map(|known| known.tokens)
     }
 
-    /// Forgets what was counted: the conversation is another one now.
-    pub(super) fn forget(&mut self) {
-        self.known = None;
-    }
-
     /// Returns the most tokens that a request sends.
     pub(super) fn measure(&self, request: &Request) -> u64 {
         let counted = self.known.as_ref().filter(|known| {
@@ -59,7 +54,7 @@ impl TokenEstimator {
             last.is_some_and(|last| Arc::ptr_eq(last, &known.last))
         });
         match counted {
-            Some(known) => known.tokens + messages(&request.messages[known.messages..]),
+            Some(known) => known.tokens.saturating_add(messages(&request.messages[known.messages..])),
             None => by_bytes(request),
         }
     }

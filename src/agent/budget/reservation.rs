@@ -73,9 +73,9 @@ impl<'a> BudgetReservation<'a> {
         self.estimator.counted()
     }
 
-    /// Forgets what the service counted: the conversation was shortened.
-    pub(in crate::agent) fn forget_counted(&mut self) {
-        self.estimator.forget();
+    /// Takes what is known of the size of a conversation that was shortened.
+    pub(in crate::agent) fn recount(&mut self, transcript: &Transcript) {
+        self.estimator = TokenEstimator::knowing(transcript);
     }
 
     /// Notes that the next request is the last one of the run: what was kept for it may be used.

@@ -67,11 +67,19 @@ pub enum ContextEvent {
 impl ContextEvent {
     /// Does to a conversation what the event says was done.
     pub fn apply(&self, transcript: &mut Transcript) {
-        match self {
-            Self::Trimmed { calls, keep_chars, .. } => trim::trim(transcript, calls, *keep_chars),
-            Self::Compacted { message, kept, .. } => transcript.compact(message.clone(), *kept),
-            Self::Measured { .. } | Self::Compacting { .. } | Self::NotCompacted { .. } => {}
-        }
+        let after = match self {
+            Self::Trimmed { calls, keep_chars, after, .. } => {
+                trim::trim(transcript, calls, *keep_chars);
+                after
+            }
+            Self::Compacted { message, kept, after, .. } => {
+                transcript.compact(message.clone(), *kept);
+                after
+            }
+            Self::Measured { .. } | Self::Compacting { .. } | Self::NotCompacted { .. } => return,
+        };
+        // Nearer to what the service will count than the bytes alone.
+        transcript.set_counted(Some(*after));
     }
 
     /// Returns what a request for a summary took.

@@ -260,7 +260,7 @@ impl Driver<'_> {
     /// Changes the conversation as an event says, emits the event, and brings the request up to date.
     async fn change(&mut self, request: &mut Request, event: ContextEvent) {
         event.apply(&mut self.transcript);
-        self.reservation.forget_counted();
+        self.reservation.recount(&self.transcript);
         request.messages = self.transcript.messages().to_vec();
         self.run.emit(event).await;
     }

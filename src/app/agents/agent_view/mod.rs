@@ -393,7 +393,12 @@ impl AgentView {
 
     /// Takes back that a request was sent again which is no turn.
     pub(in crate::app::agents) fn forget_retries(&mut self) {
-        self.void_turn();
+        for cell in std::mem::take(&mut self.turn) {
+            let is_retry = self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Retry { .. }));
+            if is_retry {
+                self.cells.change(cell, |kind| *kind = CellKind::Void);
+            }
+        }
     }
 
     fn void_turn(&mut self) {
