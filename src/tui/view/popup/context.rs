@@ -9,7 +9,8 @@ use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
 use crate::app::{AgentView, ContextRow, context_rows, context_total};
 
-const LABEL: usize = 26;
+/// Columns of the longest label: that of a report, with a name of usual length.
+const LABEL: usize = 30;
 /// Columns of the longest bar, and those from which on there are bars at all.
 const BAR: usize = 32;
 const BARS_FROM: u16 = 60;
