@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::context::ContextEvent;
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::{CatalogChanges, Isolation};
@@ -211,6 +212,8 @@ pub enum EventKind {
     Turn(TurnEvent),
     #[serde(untagged)]
     Tool(ToolEvent),
+    #[serde(untagged)]
+    Context(ContextEvent),
 }
 
 /// What happens in a turn, but for its tools.
@@ -308,6 +311,12 @@ impl EventKind {
 impl From<TurnEvent> for EventKind {
     fn from(event: TurnEvent) -> Self {
         Self::Turn(event)
+    }
+}
+
+impl From<ContextEvent> for EventKind {
+    fn from(event: ContextEvent) -> Self {
+        Self::Context(event)
     }
 }
 

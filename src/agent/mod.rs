@@ -16,6 +16,7 @@ use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet};
 
 pub mod budget;
+mod context;
 mod dispatch;
 mod driver;
 mod event;
@@ -31,7 +32,9 @@ mod worktrees;
 
 pub use crate::message::Spent;
 pub use budget::Budget;
-pub use driver::run;
+pub use context::summary::summary_in;
+pub use context::{ContextEvent, ContextPart, ContextUse, PartKind};
+pub use driver::{compact, run};
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, SpawnOptions, ToolEvent,
     TurnEvent,
@@ -50,6 +53,8 @@ pub struct Agent {
     pub system: Arc<str>,
     pub provider: Arc<dyn Provider>,
     pub model: Arc<Model>,
+    /// Who summarizes its conversation, if it does not do so itself.
+    pub summarizer: Option<Summarizer>,
     /// How hard the model shall think; models that do not know it are not asked.
     pub effort: Option<Effort>,
     pub tools: ToolSet,
@@ -83,6 +88,9 @@ pub struct Place {
     pub origin: Arc<std::path::PathBuf>,
 }
 
+/// A model that summarizes conversations; `Err` says why the one that was named cannot.
+pub type Summarizer = Result<(Arc<dyn Provider>, Arc<Model>), String>;
+
 /// When an agent has to stop. `None` means no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -92,6 +100,10 @@ pub struct Limits {
     pub wall_timeout: Option<Duration>,
     /// Characters of one tool result that reach the model.
     pub result_chars: usize,
+    /// Percent of the context from which the conversation is shortened; 0 leaves it until it no longer fits.
+    pub auto_compact_percent: u32,
+    /// Tokens of the context that it works in, where the model's is larger or not known.
+    pub context_window: Option<u64>,
 }
 
 impl Agent {

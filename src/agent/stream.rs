@@ -23,13 +23,28 @@ use crate::message::format::millis;
 use crate::message::{AgentId, Usage};
 use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
 use crate::provider::retry::{self, RetryState};
-use crate::provider::{ErrorKind, ProviderError, Request, StreamEvent};
+use crate::provider::{ErrorKind, Provider, ProviderError, Request, StreamEvent};
 
 /// How long deltas are gathered before they are emitted: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
 /// How long a text may pause, from its last word on, that comes to its own end although a report is asked for.
 const SPARED_PAUSE: Duration = Duration::from_secs(30);
+
+/// A request, who answers it, and who reads along.
+pub(super) struct ModelCall<'a> {
+    pub(super) provider: &'a dyn Provider,
+    pub(super) request: Request,
+    pub(super) deltas: Deltas,
+}
+
+/// Whether text is emitted as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deltas {
+    Shown,
+    /// It is no part of what the agent says.
+    Hidden,
+}
 
 pub(super) enum ModelReply {
     Whole(Turn),
@@ -47,22 +62,22 @@ pub(super) enum ModelReply {
 /// to its own end, unless it comes to a halt.
 pub(super) async fn reply(
     run: &Run<'_>,
-    request: Request,
+    call: ModelCall<'_>,
     ids: &mut HashSet<String>,
     reservation: &mut BudgetReservation<'_>,
     stop: &Cancel,
 ) -> ModelReply {
     let agent = run.agent;
-    let gate = agent.provider.gate().cloned().unwrap_or_default();
+    let gate = call.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
     let (mut attempt, mut alike) = (1, Alike::default());
     loop {
-        let mut permit = match admitted(run, &mut ticket, stop).await {
+        let mut permit = match admitted(run, call.provider, &mut ticket, stop).await {
             Admission::Granted(permit) => permit,
             Admission::Stopped => return ModelReply::Cut(TurnBuilder::default().cut()),
             Admission::Hopeless(error) => return ModelReply::Failed(error, TurnBuilder::default().cut()),
         };
-        let answer = run.watchdog.asking(once(run, request.clone(), stop, &mut permit)).await;
+        let answer = run.watchdog.asking(once(run, &call, stop, &mut permit)).await;
         let (error, builder) = match answer.counted(reservation.asked()) {
             Ended::Whole(builder) => {
                 permit.succeeded();
@@ -146,7 +161,7 @@ enum Admission {
 }
 
 /// Waits for a permit, which is nobody's silence, and reports the wait.
-async fn admitted(run: &Run<'_>, ticket: &mut QueueTicket, stop: &Cancel) -> Admission {
+async fn admitted(run: &Run<'_>, provider: &dyn Provider, ticket: &mut QueueTicket, stop: &Cancel) -> Admission {
     let end = ticket.since() + retry::MAX_RETRY_TIME;
     loop {
         let waited = ticket.is_announced();
@@ -156,7 +171,7 @@ async fn admitted(run: &Run<'_>, ticket: &mut QueueTicket, stop: &Cancel) -> Adm
             step = run.watchdog.paused(ticket.step()) => step,
             () = sleep_until(end) => {
                 let detail = "the request waited an hour for others; set max_parallel lower, or ask again later";
-                return Admission::Hopeless(ProviderError::new(ErrorKind::RateLimit, run.agent.provider.name(), detail));
+                return Admission::Hopeless(ProviderError::new(ErrorKind::RateLimit, provider.name(), detail));
             }
         };
         match step {
@@ -212,13 +227,13 @@ impl Ended {
     }
 }
 
-async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permit) -> Ended {
+async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut Permit) -> Ended {
     let agent = run.agent;
     let mut builder = TurnBuilder::default();
     let begun = tokio::select! {
         biased;
         () = stop.cancelled() => return Ended::Cut(builder),
-        begun = agent.provider.stream(request) => begun,
+        begun = call.provider.stream(call.request.clone()) => begun,
     };
     let mut stream = match begun {
         Ok(stream) => stream,
@@ -236,7 +251,7 @@ async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permi
             () = agent.cancel.cancelled() => break Ended::Cut(builder),
             () = stop.cancelled(), if !spared => match stop.cause() {
                 // What the user already reads may be the report that is asked for.
-                Some(StopCause::User) if builder.is_speaking() => spared = true,
+                Some(StopCause::User) if builder.is_speaking() && call.deltas == Deltas::Shown => spared = true,
                 _ => break Ended::Cut(builder),
             },
             () = sleep_until(last_delta + SPARED_PAUSE), if spared => break Ended::Cut(builder),
@@ -247,12 +262,13 @@ async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permi
                 Some(Ok(event)) => {
                     last_delta = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
-                    if let Some(delta) = builder.push(event) {
+                    if let Some(delta) = builder.push(event).filter(|_| call.deltas == Deltas::Shown) {
                         merged.add(run, delta).await;
                     } else if stopped {
                         merged.flush(run).await;
                     } else {
-                        // The input of a long call, such as a whole file, shows nothing until it is complete.
+                        // The input of a long call, such as a whole file, shows nothing until it is complete, a summary
+                        // neither.
                         run.emit_alive().await;
                     }
                 }

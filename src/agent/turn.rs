@@ -196,6 +196,10 @@ pub enum Step {
 /// Words for a model whose reply filled the output cap.
 const GO_ON: &str = "Your reply was cut off by the limit on output tokens. Go on exactly where it stopped.";
 
+/// Words for a model whose reply filled the context.
+pub(super) const FULL: &str = "Your reply was cut off because the conversation filled the context. It was shortened. Go on exactly \
+                               where you stopped.";
+
 /// How often a reply may be cut off by the output cap before the run counts as failed.
 pub const MAX_CONTINUATIONS: u32 = 3;
 

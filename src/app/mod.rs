@@ -30,6 +30,7 @@ pub use self::action::Action;
 pub use self::agents::Agents;
 pub use self::agents::agent_view::AgentView;
 pub use self::agents::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
+pub use self::agents::context::{ContextRow, context_rows, context_total, context_words};
 pub use self::agents::order::{AgentOrder, TreeNode};
 pub use self::agents::state::{AgentState, Awaited, Phase, Severity, StateGroup, StateSign};
 pub use self::agents::tree::Tally;

@@ -86,6 +86,14 @@ pub(super) const ROWS: &[SettingRow] = &[
         project: ProjectRule::Never("it decides who receives your files"),
     },
     SettingRow {
+        name: "compact_model",
+        set: Setter::Text(|config, name| {
+            config.compact_model = Some(name).filter(|name| !name.trim().is_empty());
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides who receives your files"),
+    },
+    SettingRow {
         name: "permission_mode",
         set: Setter::Text(|config, name| {
             config.permission_mode = name.parse()?;
@@ -151,6 +159,11 @@ pub(super) const ROWS: &[SettingRow] = &[
         name: "limits.keep_mb",
         set: Setter::Number(0..=1_000_000, |l, n| l.keep_mb = Some(n).filter(|mb| *mb > 0)),
         project: ProjectRule::Never("it deletes your sessions"),
+    },
+    SettingRow {
+        name: "limits.auto_compact_percent",
+        set: Setter::Number(0..=95, |l, n| l.auto_compact_percent = n),
+        project: ProjectRule::Never("it decides how often conversations are summarized"),
     },
     SettingRow {
         name: "limits.budget_tokens",

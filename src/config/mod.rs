@@ -25,6 +25,8 @@ pub use project::{ProjectRoot, user};
 pub struct Config {
     /// The model to use, as `provider/name`; `None` lets the program choose.
     pub model: Option<String>,
+    /// The model that summarizes conversations; `None` leaves it to the one whose conversation it is.
+    pub compact_model: Option<String>,
     pub permission_mode: PermissionMode,
     pub limits: LimitSettings,
     pub ui: Ui,
@@ -65,6 +67,8 @@ pub struct LimitSettings {
     pub result_chars: usize,
     /// Characters a task must have at least.
     pub min_task_chars: usize,
+    /// Percent of a model's context from which a conversation is shortened; 0 leaves it until it no longer fits.
+    pub auto_compact_percent: u32,
     /// Days that a session is kept after its last use; `None` keeps them all.
     pub keep_days: Option<u32>,
     /// Megabytes (10^6 bytes) of all sessions; beyond them the oldest go. `None` is no limit.
@@ -86,6 +90,7 @@ impl Default for LimitSettings {
             report_chars: 8_000,
             result_chars: 50_000,
             min_task_chars: 30,
+            auto_compact_percent: 85,
             keep_days: Some(30),
             keep_mb: Some(2_000),
             budget: BudgetLimit::default(),

@@ -76,6 +76,8 @@ pub struct AgentDefinition {
     pub isolation: Option<Isolation>,
     /// Whether the agent that starts it goes on meanwhile.
     pub background: bool,
+    /// Tokens of context that it works in before its conversation is shortened, where its model has more.
+    pub auto_compact_window: Option<u64>,
     /// What is said first when it is the main agent (`--agent`).
     pub initial_prompt: Option<String>,
     /// Fields that are understood but not acted on yet, as written: name and value.

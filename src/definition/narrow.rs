@@ -29,6 +29,7 @@ pub(super) fn narrowed(own: &AgentDefinition, other: &AgentDefinition) -> AgentD
         permission_mode,
         max_turns: least(own.max_turns, other.max_turns),
         max_time: least::<Duration>(own.max_time, other.max_time),
+        auto_compact_window: least(own.auto_compact_window, other.auto_compact_window),
         isolation: own.isolation.or(other.isolation),
         ..own.clone()
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::agent::{
     AgentEvent, EventKind, Hold, KeptWorktree, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent,
 };
+use crate::app::context_words;
 use crate::message::format::{counted, millis, seconds};
 use crate::message::{AgentId, canonical_name, sanitize, sanitize_line};
 use crate::subagent::AGENT_TOOL;
@@ -94,6 +95,11 @@ impl ProgressLine {
                 Some(format!("{} - {}", child.label, ended(outcome)))
             }
             EventKind::Notice { text } => Some(sanitize_line(text).into_owned()),
+            EventKind::Context(context) => {
+                let words = context_words(context)?;
+                let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
+                Some(format!("{who} … {words}"))
+            }
             _ => None,
         }
     }

@@ -36,7 +36,7 @@ pub use provider_row::{Dialect, ModelSizes, ProviderRow, WireFormat, is_variable
 pub use report::{REPORT_TAGS, ReportParts, report_markdown, summary_of, tagged};
 pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, shown_name};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
-pub use transcript::{INTERRUPTED, Transcript};
+pub use transcript::{Counted, INTERRUPTED, Transcript};
 pub use usage::{Spent, Usage, UsageTable};
 
 use serde::{Deserialize, Serialize};

@@ -29,11 +29,11 @@ pub struct Usage {
 impl Usage {
     /// Returns everything the model read: the size of the context of one request.
     pub fn context(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     pub fn total(&self) -> u64 {
-        self.context() + self.output
+        self.context().saturating_add(self.output)
     }
 
     /// Returns what stands before a figure that follows from it: `~` if any of it is an estimate.

@@ -86,6 +86,9 @@ impl Provider for Offline {
 
 /// Decides what to say to a request.
 pub fn plan(request: &Request) -> PlannedReply {
+    if let Some(summary) = plan::summary::summary(request) {
+        return summary;
+    }
     let evidence = Evidence::read(request);
     let plan =
         if evidence.is_main_agent() { plan::main_agent::choose(&evidence) } else { plan::subagent::choose(&evidence) };

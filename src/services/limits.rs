@@ -22,6 +22,8 @@ pub(super) fn of_tree(config: &Config) -> TreeLimits {
             idle_timeout: Some(Duration::from_secs(limits.idle_timeout_secs)),
             wall_timeout: limits.wall_timeout_secs.map(Duration::from_secs),
             result_chars: limits.result_chars,
+            auto_compact_percent: limits.auto_compact_percent,
+            context_window: None,
         },
     }
 }
@@ -35,6 +37,8 @@ pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
         idle_timeout: Some(Duration::from_secs(config.limits.idle_timeout_secs)),
         wall_timeout: None,
         result_chars: config.limits.result_chars,
+        auto_compact_percent: config.limits.auto_compact_percent,
+        context_window: None,
     }
 }
 

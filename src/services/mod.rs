@@ -109,6 +109,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         secrets,
         resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
+        compact_model: config.compact_model.clone(),
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
@@ -116,7 +117,6 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
-    let pace = if options.front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant };
     let transcript = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = ModelPreferences {
@@ -125,7 +125,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         env: environment,
     };
     let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
-    let means = ConnectMeans { pace, rate_limiters, known };
+    let means = ConnectMeans { pace: pace(options.front_end), rate_limiters, known };
     let resolve = tree.setup().resolve_model.clone();
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
     let connecting = if let Some(parts) = demo {
@@ -160,6 +160,11 @@ fn at_front(
         FrontEnd::Headless => conversation.waiting_for_reports(),
         FrontEnd::Screen | FrontEnd::Plain => conversation,
     }
+}
+
+/// Returns how fast the offline model speaks.
+fn pace(front_end: FrontEnd) -> Pace {
+    if front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant }
 }
 
 /// Returns who is asked: the user, or nobody.

@@ -85,6 +85,11 @@ pub enum Command {
         act: WorktreeAct,
     },
     Clear,
+    /// Puts a summary in the place of the main agent's conversation: at once if it rests, else before its next answer.
+    Compact {
+        /// What to keep above all, in the user's words.
+        wish: Option<String>,
+    },
 }
 
 /// What becomes of the subagents that an interrupted agent waits for.

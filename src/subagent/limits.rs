@@ -51,6 +51,8 @@ impl Default for TreeLimits {
                 idle_timeout: Some(Duration::from_mins(10)),
                 wall_timeout: None,
                 result_chars: 50_000,
+                auto_compact_percent: 85,
+                context_window: None,
             },
         }
     }

@@ -52,6 +52,8 @@ pub struct TreeSetup {
     pub resolve_model: ResolveModel,
     /// The model of all subagents for which the call names none (`CLAUDE_CODE_SUBAGENT_MODEL`).
     pub subagent_model: Option<String>,
+    /// The model that summarizes conversations; `None` leaves it to the one that answers.
+    pub compact_model: Option<String>,
     pub user_dirs: UserDirs,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use crate::message::{Block, Message, ResultPart, ToolInput, ToolSpec, Usage};
+use crate::message::{Block, Message, ResultPart, ToolInput, ToolResult, ToolSpec, Transcript, Usage};
 use crate::provider::Request;
 
 /// Bytes of text for each token. Most text has more.
-const BYTES: u64 = 3;
+pub(in crate::agent) const BYTES: u64 = 3;
 /// Tokens that a service adds of its own to a request, such as for tools.
 const FRAME: u64 = 500;
 /// Tokens around each message and part.
@@ -33,6 +33,20 @@ struct Known {
 }
 
 impl TokenEstimator {
+    /// Returns an estimator that knows what was counted of a conversation.
+    pub(super) fn knowing(transcript: &Transcript) -> Self {
+        let known = transcript.counted().and_then(|counted| {
+            let last = transcript.messages().get(counted.messages.checked_sub(1)?)?;
+            Some(Known { messages: counted.messages, last: Arc::clone(last), tokens: counted.tokens })
+        });
+        Self { known }
+    }
+
+    /// Returns the size that a service counted last, with the reply.
+    pub(super) fn counted(&self) -> Option<u64> {
+        self.known.as_ref().map(|known| known.tokens)
+    }
+
     /// Returns the most tokens that a request sends.
     pub(super) fn measure(&self, request: &Request) -> u64 {
         let counted = self.known.as_ref().filter(|known| {
@@ -40,14 +54,8 @@ impl TokenEstimator {
             last.is_some_and(|last| Arc::ptr_eq(last, &known.last))
         });
         match counted {
-            Some(known) => known.tokens + messages(&request.messages[known.messages..]),
-            None => {
-                FRAME
-                    + text(&request.system)
-                    + specs(&request.tools)
-                    + specs(&request.withheld)
-                    + messages(&request.messages)
-            }
+            Some(known) => known.tokens.saturating_add(messages(&request.messages[known.messages..])),
+            None => by_bytes(request),
         }
     }
 
@@ -64,22 +72,39 @@ impl TokenEstimator {
     }
 }
 
+/// Returns the most tokens that a request sends, as its bytes tell alone.
+pub(in crate::agent) fn by_bytes(request: &Request) -> u64 {
+    around(request) + messages(&request.messages)
+}
+
+/// Returns the most tokens of what a request sends beside the conversation.
+pub(in crate::agent) fn around(request: &Request) -> u64 {
+    FRAME + text(&request.system) + specs(&request.tools) + specs(&request.withheld)
+}
+
+/// Returns the most tokens of a message.
+pub(in crate::agent) fn message(message: &Message) -> u64 {
+    JOINT + content(message)
+}
+
+/// Returns the most tokens of a result.
+pub(in crate::agent) fn result(found: &ToolResult) -> u64 {
+    let parts = found.content.iter().map(|part| match part {
+        ResultPart::Text { text: found } => JOINT + text(found),
+        ResultPart::Image { .. } => PICTURE,
+    });
+    JOINT + parts.sum::<u64>()
+}
+
 fn messages(messages: &[Arc<Message>]) -> u64 {
-    messages.iter().map(|message| JOINT + content(message)).sum()
+    messages.iter().map(|one| message(one)).sum()
 }
 
 fn content(message: &Message) -> u64 {
     match message {
         Message::User { text: said } => text(said),
         Message::Assistant(reply) => reply.content.iter().map(|block| JOINT + part(block)).sum(),
-        Message::ToolResults { results } => {
-            let parts = results.iter().flat_map(|result| &result.content);
-            let sizes = parts.map(|part| match part {
-                ResultPart::Text { text: found } => JOINT + text(found),
-                ResultPart::Image { .. } => PICTURE,
-            });
-            sizes.sum::<u64>() + JOINT * results.len() as u64
-        }
+        Message::ToolResults { results } => results.iter().map(result).sum(),
     }
 }
 
@@ -98,13 +123,13 @@ fn part(block: &Block) -> u64 {
     }
 }
 
-fn specs(tools: &[ToolSpec]) -> u64 {
+pub(in crate::agent) fn specs(tools: &[ToolSpec]) -> u64 {
     let sizes = tools
         .iter()
         .map(|tool| JOINT + text(&tool.name) + text(&tool.description) + text(&tool.input_schema.to_string()));
     sizes.sum()
 }
 
-fn text(text: &str) -> u64 {
+pub(in crate::agent) fn text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(BYTES)
 }

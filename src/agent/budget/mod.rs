@@ -4,7 +4,7 @@
 //! `estimator` and the waiting to `reservation`. Invariant: a request that would pass a limit is not sent, as far as its size can be
 //! known before; what the books call spent is what the events of the session say.
 
-mod estimator;
+pub(super) mod estimator;
 pub mod ledger;
 mod reservation;
 mod spent;

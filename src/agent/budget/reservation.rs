@@ -11,8 +11,8 @@ use super::estimator::TokenEstimator;
 use super::ledger::{Amount, Ask, BudgetVerdict, Purpose, ReservationId, Warning};
 use crate::agent::run::Run;
 use crate::agent::{Cancel, EventKind, Hold};
-use crate::message::{Message, Usage};
-use crate::provider::Request;
+use crate::message::{Message, Transcript, Usage};
+use crate::provider::{Model, Request};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::agent) enum Reserved {
@@ -23,6 +23,7 @@ pub(in crate::agent) enum Reserved {
 
 pub(in crate::agent) struct BudgetReservation<'a> {
     run: &'a Run<'a>,
+    model: &'a Model,
     budget: Budget,
     id: ReservationId,
     estimator: TokenEstimator,
@@ -33,11 +34,48 @@ pub(in crate::agent) struct BudgetReservation<'a> {
 }
 
 impl<'a> BudgetReservation<'a> {
-    pub(in crate::agent) fn take(run: &'a Run<'a>) -> Self {
+    /// Takes a place for a run that goes on with this conversation.
+    pub(in crate::agent) fn take(run: &'a Run<'a>, transcript: &Transcript) -> Self {
+        let mut taken = Self::enter(run, &run.agent.model, Purpose::Work);
+        taken.estimator = TokenEstimator::knowing(transcript);
+        taken
+    }
+
+    /// Takes a place for one request of a run beside its turns, to this model. What is kept for the last turn of the run
+    /// stays kept.
+    pub(in crate::agent) fn aside(run: &'a Run<'a>, model: &'a Model) -> Self {
+        Self::enter(run, model, Purpose::LastTurn)
+    }
+
+    fn enter(run: &'a Run<'a>, model: &'a Model, purpose: Purpose) -> Self {
         let budget = run.agent.budget.clone();
         let id = budget.ledger().enter();
-        let ask = Ask { input: 0, cap: 0, price: run.agent.model.price, purpose: Purpose::Work };
-        Self { run, budget, id, estimator: TokenEstimator::default(), ask, refused: None, lost: Usage::default() }
+        let ask = Ask { input: 0, cap: 0, price: model.price, purpose };
+        Self {
+            run,
+            model,
+            budget,
+            id,
+            estimator: TokenEstimator::default(),
+            ask,
+            refused: None,
+            lost: Usage::default(),
+        }
+    }
+
+    /// Returns the most tokens that a request sends.
+    pub(in crate::agent) fn measure(&self, request: &Request) -> u64 {
+        self.estimator.measure(request)
+    }
+
+    /// Returns the size of the conversation as the service counted it with its last reply.
+    pub(in crate::agent) fn counted(&self) -> Option<u64> {
+        self.estimator.counted()
+    }
+
+    /// Takes what is known of the size of a conversation that was shortened.
+    pub(in crate::agent) fn recount(&mut self, transcript: &Transcript) {
+        self.estimator = TokenEstimator::knowing(transcript);
     }
 
     /// Notes that the next request is the last one of the run: what was kept for it may be used.
@@ -132,7 +170,7 @@ impl<'a> BudgetReservation<'a> {
     }
 
     async fn warn_unpriced(&self) {
-        let model = &self.run.agent.model;
+        let model = self.model;
         if model.price.is_none() && self.budget.ledger().mark_uncounted(&model.id) {
             let text = format!(
                 "The price of {} is unknown, so a budget in dollars does not count it. A budget in tokens does: \

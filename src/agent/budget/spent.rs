@@ -5,11 +5,23 @@
 use crate::agent::{AgentEvent, EventKind, LogEvent, SessionEvent, TurnEvent};
 use crate::message::{Spent, UsageTable};
 
+impl EventKind {
+    /// Returns what an event says was used; `None` if it is not about that.
+    pub fn spent(&self) -> Option<Spent> {
+        let (usage, cost_usd) = match self {
+            Self::Turn(TurnEvent::Ended { usage, cost_usd, .. }) => (*usage, *cost_usd),
+            Self::Context(event) => event.spent()?,
+            _ => return None,
+        };
+        Some(Spent::new(usage, cost_usd))
+    }
+}
+
 impl Spent {
     /// Adds what an event says was used.
     pub fn apply(&mut self, kind: &EventKind) {
-        if let EventKind::Turn(TurnEvent::Ended { usage, cost_usd, .. }) = kind {
-            self.add(&Self::new(*usage, *cost_usd));
+        if let Some(spent) = kind.spent() {
+            self.add(&spent);
         }
     }
 }
@@ -20,12 +32,12 @@ impl UsageTable {
         match event {
             LogEvent::Session { event: SessionEvent::BudgetChanged { limit }, .. } => self.set_limit(*limit),
             LogEvent::Agent(AgentEvent { agent, kind: EventKind::Started, .. }) => self.begin(*agent),
-            LogEvent::Agent(AgentEvent {
-                agent,
-                kind: EventKind::Turn(TurnEvent::Ended { usage, cost_usd, .. }),
-                ..
-            }) => self.add(*agent, &Spent::new(*usage, *cost_usd)),
-            _ => {}
+            LogEvent::Agent(AgentEvent { agent, kind, .. }) => {
+                if let Some(spent) = kind.spent() {
+                    self.add(*agent, &spent);
+                }
+            }
+            LogEvent::Session { .. } => {}
         }
     }
 }

@@ -91,6 +91,13 @@ pub enum CellKind {
         /// The report, its tags as headings.
         text: String,
     },
+    /// From here on a summary stands in the place of what was said above.
+    Compacted {
+        /// What it saved, in a line.
+        words: String,
+        /// The summary, Markdown.
+        text: String,
+    },
     /// What a reply had said before it broke off.
     CutOff {
         text: String,
@@ -158,6 +165,7 @@ impl CellKind {
                 | Self::Report { text }
                 | Self::CutOff { text, .. }
                 | Self::Error { text } => text.len(),
+                Self::Compacted { words, text } => words.len() + text.len(),
                 Self::Retry { reason, .. } => reason.len(),
                 Self::Reports { of } | Self::Subagent { siblings: Siblings::After(of), .. } => {
                     size_of_val(of.as_slice())

@@ -6,6 +6,7 @@
 
 pub(super) mod agent_view;
 pub(super) mod cells;
+pub(super) mod context;
 pub(super) mod order;
 pub(super) mod plain_text;
 pub(super) mod report;

@@ -29,6 +29,7 @@ pub(in crate::app) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
             CellKind::Resumed { run, at } => {
                 writeln!(out, "── run {run} · resumed {} ──\n", at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"))
             }
+            CellKind::Compacted { words, text } => writeln!(out, "── {words} ──\n\n{text}\n"),
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
             CellKind::Notice { text } | CellKind::Error { text } => writeln!(out, "({text})\n"),
             CellKind::CutOff { text, .. } => writeln!(out, "{text}\n(cut off)\n"),

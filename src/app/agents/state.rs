@@ -29,6 +29,8 @@ pub enum Phase {
     Queued,
     Starting,
     Thinking,
+    /// A model summarizes its conversation.
+    Compacting,
     /// Text of its reply arrives.
     Writing,
     Tool,
@@ -60,7 +62,7 @@ impl Phase {
 
     /// Returns `true` if the model or a tool is at it.
     pub(in crate::app) fn is_work(self) -> bool {
-        matches!(self, Self::Starting | Self::Thinking | Self::Writing | Self::Tool)
+        matches!(self, Self::Starting | Self::Thinking | Self::Compacting | Self::Writing | Self::Tool)
     }
 
     /// Returns `true` if its word holds a time that passes.
@@ -86,6 +88,8 @@ pub enum AgentState {
     Queued,
     Starting,
     Thinking,
+    /// A model summarizes its conversation, which goes on with the summary.
+    Compacting,
     Writing {
         /// Whether it is its report.
         report: bool,
@@ -262,6 +266,7 @@ impl AgentState {
             Self::Queued => row("queued", "queued", Sign::Queued, Neutral, Queued, Some(SpanKind::Queued)),
             Self::Starting => work("starting", SpanKind::Thinking),
             Self::Thinking => work("thinking", SpanKind::Thinking),
+            Self::Compacting => work("compacting", SpanKind::Thinking),
             Self::Writing { .. } => work("writing", SpanKind::Writing),
             Self::Tool { .. } => work("tool", SpanKind::Tool),
             Self::LastTurn { why: Status::WrappedUp } => {
@@ -325,6 +330,7 @@ impl AgentState {
             Phase::AwaitsBudget { ahead } => Self::AwaitsBudget { ahead },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
             Phase::Tool if agent.waits_for_agents() => Self::Waiting,
+            Phase::Compacting => Self::Compacting,
             Phase::Starting | Phase::Thinking | Phase::Writing | Phase::Tool => Self::at_work(agent, now),
         }
     }

@@ -48,6 +48,10 @@ pub trait PlainSession {
     fn model(&mut self, name: &str);
     fn clear(&mut self);
     fn cost(&mut self);
+    /// Puts a summary in the place of the conversation, and keeps above all what is said.
+    fn compact(&mut self, wish: &str);
+    /// Lists what fills the context of the main agent, or of the one that is named.
+    fn context(&mut self, agent: &str);
     /// Shows the budget, or changes it.
     fn budget(&mut self, words: &str);
     /// Stops one agent, or `all`.
@@ -130,6 +134,15 @@ pub static COMMANDS: &[SlashCommand] = &[
             plain.clear();
         },
     ),
+    SlashCommand::new("compact", "[WHAT TO KEEP]", "go on with a summary of the conversation", App::slash_compact)
+        .plain("goes on with a summary of the conversation; say what to keep above all, if you want.", Plain::compact),
+    SlashCommand::new(
+        "context",
+        "[N]",
+        "show what fills the context of the main agent, or of agent N",
+        App::slash_context,
+    )
+    .plain("lists what fills the context of the main agent; /context N of an agent.", Plain::context),
     SlashCommand::new("sessions", "", "go on with an earlier session", |app, _| sessions::open(app))
         .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
     SlashCommand::new("layout", "[NAME]", "choose the layout: auto, side, below, rail, hidden", App::slash_layout),

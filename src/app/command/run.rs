@@ -15,10 +15,11 @@ use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
-/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write may hold more
-/// slashes.
+/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write, and what to
+/// keep, may hold more slashes.
 fn is_command(written: &str) -> bool {
-    !written.contains('\n') && (!written.contains('/') || written.starts_with("export "))
+    let may_hold_paths = ["export ", "compact "].iter().any(|command| written.starts_with(command));
+    !written.contains('\n') && (!written.contains('/') || may_hold_paths)
 }
 
 impl App {
@@ -224,6 +225,28 @@ impl App {
         }
         self.forget_timeline();
         self.view.clear();
+    }
+
+    /// Goes on with a summary: at once if the main agent rests, else once it has answered.
+    pub(super) fn slash_compact(&mut self, wish: &str) {
+        let main = self.agents.main();
+        if main.cells.is_empty() {
+            return self.out.inform("nothing to compact yet");
+        }
+        if main.is_active() {
+            self.out.inform("the conversation is compacted once the main agent has answered");
+        }
+        self.out.send(Command::Compact { wish: (!wish.is_empty()).then(|| wish.to_owned()) });
+    }
+
+    /// Shows what fills the context of an agent.
+    pub(super) fn slash_context(&mut self, wanted: &str) {
+        let agent = if wanted.is_empty() { Some(self.agents.main()) } else { self.agents.find(wanted) };
+        match agent.map(|agent| (agent.id, agent.filled.is_some())) {
+            Some((agent, true)) => self.overlay.open(Popup::Context { agent, scroll: 0 }),
+            Some(_) => self.out.inform("nothing was sent to the model yet"),
+            None => self.out.warn("usage: /context, or /context N (see /tasks)"),
+        }
     }
 
     pub(super) fn slash_mode(&mut self, argument: &str) {

@@ -1,4 +1,4 @@
-//! Whole outputs of tool calls, and whole messages that are shown in part.
+//! Whole outputs of tool calls, summaries, and whole messages that are shown in part.
 //!
 //! Owns which of them can be opened and the text that is open. Leaves reading the log to `tui`. Invariant: what the log
 //! does not hold is shown as far as it is known, and it is said that this is not all.
@@ -47,6 +47,12 @@ fn of_cell(kind: &CellKind) -> Option<Source<'_>> {
             let title = format!("{} {}", tool.name, tool.title);
             Some(Source { title, summary: tool.summary.clone(), text, call_id: Some(&tool.call_id) })
         }
+        CellKind::Compacted { words, text } => Some(Source {
+            title: "summary of the conversation".to_owned(),
+            summary: words.clone(),
+            text,
+            call_id: None,
+        }),
         CellKind::User { text } if text.lines().count() > LONG_MESSAGE => {
             let first = text.lines().next().unwrap_or_default();
             let summary = format!("{} lines", text.lines().count());

@@ -33,6 +33,11 @@ pub enum Popup {
     Cost {
         scroll: usize,
     },
+    /// What fills the context of an agent.
+    Context {
+        agent: AgentId,
+        scroll: usize,
+    },
     Text {
         title: String,
         /// Markdown.
@@ -111,9 +116,12 @@ impl Popup {
             Self::List(_) | Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } => {
                 Context::Popup
             }
-            Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. } | Self::Output { .. } => {
-                Context::Text
-            }
+            Self::Help { .. }
+            | Self::Prompt { .. }
+            | Self::Cost { .. }
+            | Self::Context { .. }
+            | Self::Text { .. }
+            | Self::Output { .. } => Context::Text,
         }
     }
 
@@ -133,6 +141,7 @@ impl Popup {
             Self::Help { scroll, .. }
             | Self::Prompt { scroll, .. }
             | Self::Cost { scroll }
+            | Self::Context { scroll, .. }
             | Self::Output { scroll, .. }
             | Self::Text { scroll, .. } => Some(scroll),
             _ => None,

@@ -14,6 +14,7 @@ use super::task_list::{TaskList, TaskState};
 use crate::agent::{
     AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent, TurnEvent,
 };
+use crate::app::context_words;
 use crate::app::question::is_said;
 use crate::message::format::seconds;
 use crate::message::{AgentId, reveal_line, sanitize, sanitize_line, summary_of};
@@ -144,6 +145,7 @@ impl LineRenderer {
             EventKind::Notice { text } if self.tasks.get(id).is_some() => self.of(id, &sanitize_line(text)),
             EventKind::Notice { text } => self.notice(text),
             EventKind::Worktree { news } => self.worktree_news(id, news),
+            EventKind::Context(event) => context_words(event).map(|words| self.of(id, &words)).unwrap_or_default(),
             _ => Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 //! Owns what commands and answers do, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
 //! to `renderer`. Invariant: nothing here waits for the output.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::asked::{Asked, Typist};
 use super::exports::Exporter;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
-use super::rows::{agent_file, session_row};
+use super::rows::{SET_IN, agent_file, session_row};
 use super::task_list::TaskList;
-use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
-use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, cost_words};
+use crate::agent::{AgentEvent, Author, ContextEvent, ContextUse, EventKind, LogEvent, Status, WorktreeAct};
+use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, context_rows, context_total, cost_words};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
@@ -45,6 +45,8 @@ pub(super) struct Session {
     catalog: Catalog,
     pub(super) exporter: Exporter,
     usage: UsageTable,
+    /// What fills the context of each agent.
+    filled: HashMap<AgentId, ContextUse>,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
@@ -95,6 +97,7 @@ impl Session {
             catalog,
             exporter,
             usage: UsageTable::default(),
+            filled: HashMap::new(),
             waiting: VecDeque::new(),
             unanswered: 0,
             lead: Lead::Rests,
@@ -162,6 +165,12 @@ impl Session {
 
     pub(super) fn apply(&mut self, event: &LogEvent) {
         self.usage.apply(event);
+        if let LogEvent::Agent(AgentEvent {
+            agent, kind: EventKind::Context(ContextEvent::Measured { filled }), ..
+        }) = event
+        {
+            self.filled.insert(*agent, filled.clone());
+        }
         if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
             self.count(kind);
             if let EventKind::UserMessage { id: Some(id), .. } = kind
@@ -390,6 +399,26 @@ impl PlainSession for Session {
         for row in &rows {
             self.notice(row);
         }
+    }
+
+    fn compact(&mut self, wish: &str) {
+        if self.lead != Lead::Rests {
+            self.notice("the conversation is compacted once the main agent has answered");
+        }
+        self.order(Command::Compact { wish: (!wish.is_empty()).then(|| wish.to_owned()) });
+    }
+
+    fn context(&mut self, agent: &str) {
+        let wanted =
+            if agent.is_empty() { Some(AgentId::MAIN) } else { self.renderer.tasks.named(agent).map(|(id, _)| id) };
+        let Some(filled) = wanted.and_then(|agent| self.filled.get(&agent)) else {
+            return self.notice("nothing was sent to the model yet; see /tasks");
+        };
+        let rows = context_rows(filled);
+        let rows = rows.iter().map(|row| format!("{SET_IN}{}: {}, {}", row.label, row.size(), row.percent()));
+        let total = std::iter::once(format!("context: {}", context_total(filled)));
+        let lines: Vec<String> = total.chain(rows).collect();
+        self.write(lines);
     }
 
     fn budget(&mut self, words: &str) {

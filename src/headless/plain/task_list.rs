@@ -105,7 +105,7 @@ impl TaskList {
         self.0.iter().rev().filter(|(_, task)| was_interrupted(task)).map(|(id, _)| *id).collect()
     }
 
-    fn named(&self, wanted: &str) -> Option<(AgentId, &ListedTask)> {
+    pub(super) fn named(&self, wanted: &str) -> Option<(AgentId, &ListedTask)> {
         let is_it = |(id, agent): &(&AgentId, &ListedTask)| wanted.parse() == Ok(id.0) || agent.name == wanted;
         self.0.iter().find(is_it).map(|(id, agent)| (*id, agent))
     }

@@ -8,6 +8,7 @@ mod direct;
 mod draft;
 pub(crate) mod main_agent;
 pub(crate) mod subagent;
+pub(crate) mod summary;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
 

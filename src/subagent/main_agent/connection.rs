@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::agent::Summarizer;
 use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
 use crate::provider::model::list_price;
@@ -94,6 +95,19 @@ impl ModelSources<'_> {
                 (self.parent.clone(), Some(note))
             }
         })
+    }
+}
+
+impl Connection {
+    /// Finds who summarizes the conversations of an agent that this connection answers; `None` if it does so itself.
+    pub(in crate::subagent) fn summarizer(
+        &self,
+        named: Option<&str>,
+        main: &Self,
+        resolve: &ResolveModel,
+    ) -> Option<Summarizer> {
+        let wish = ModelRequest { name: named?, scope: ModelScope::Anywhere, parent: self, main };
+        Some(resolve(&wish).map(|found| (found.provider, found.model)))
     }
 }
 

@@ -12,7 +12,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::agent::{
-    AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, run,
+    AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, compact,
+    run,
 };
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, MessageId, Transcript};
@@ -50,6 +51,8 @@ pub struct Conversation {
     at_end: AtEnd,
     transcript: Transcript,
     waiting: VecDeque<(MessageId, String)>,
+    /// It is to be compacted before the next answer.
+    compacting: Option<CompactRequest>,
     running: Option<Running>,
     /// Agents being drafted for the user; they go with the conversation.
     drafts: JoinSet<()>,
@@ -89,6 +92,7 @@ impl Conversation {
             at_end: AtEnd::Leave,
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
+            compacting: None,
             running: None,
             drafts: JoinSet::new(),
             harvests: JoinSet::new(),
@@ -101,6 +105,7 @@ impl Conversation {
     pub fn working_as(mut self, definition: Arc<AgentDefinition>) -> Self {
         self.limits.max_turns = self.limits.max_turns.or(definition.max_turns);
         self.limits.wall_timeout = self.limits.wall_timeout.or(definition.max_time);
+        self.limits.context_window = definition.auto_compact_window;
         self.definition = Some(definition);
         self
     }
@@ -169,6 +174,7 @@ impl Conversation {
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
                 self.waiting.clear();
+                self.compacting = None;
                 self.tree.stop_all(StopCause::User);
                 self.interrupt(StopCause::User);
             }
@@ -200,6 +206,8 @@ impl Conversation {
                 self.harvests.spawn(self.tree.clone().harvest(branch, act));
             }
             Command::Clear => self.clear().await,
+            Command::Compact { wish } if self.running.is_some() => self.compacting = Some(CompactRequest { wish }),
+            Command::Compact { wish } => self.begin_task(Task::Compact(CompactRequest { wish })),
         }
     }
 
@@ -265,6 +273,7 @@ impl Conversation {
 
     async fn clear(&mut self) {
         self.waiting.clear();
+        self.compacting = None;
         let stopped = self.tree.stop_all(StopCause::User);
         self.interrupt(StopCause::User);
         match &mut self.running {
@@ -292,10 +301,15 @@ impl Conversation {
 
     /// Makes the main agent answer a message of the user, or whatever else has reached it.
     fn answer(&mut self, message: Option<(MessageId, String)>) {
-        let mut transcript = std::mem::take(&mut self.transcript);
         if let Some((_, text)) = &message {
-            transcript.push_user(self.as_read(text.clone(), &transcript));
+            let text = self.as_read(text.clone(), &self.transcript);
+            self.transcript.push_user(text);
         }
+        self.begin_task(Task::Answer(message));
+    }
+
+    fn begin_task(&mut self, work: Task) {
+        let transcript = std::mem::take(&mut self.transcript);
         let cancel = Cancel::default();
         let answer = Answering {
             tree: self.tree.clone(),
@@ -309,7 +323,7 @@ impl Conversation {
             },
         };
         let connecting = self.connecting.clone();
-        let task = tokio::spawn(async move { answer.run(connecting, message, transcript).await });
+        let task = tokio::spawn(async move { answer.run(connecting, work, transcript).await });
         self.running = Some(Running { cancel, task, then: Then::GoOn });
     }
 
@@ -343,7 +357,9 @@ impl Conversation {
         }
         // Nobody is waited for at rest, whatever it was that ended the answer.
         self.tree.release(AgentId::MAIN).await;
-        if let Some((id, text)) = self.waiting.pop_front() {
+        if let Some(request) = self.compacting.take() {
+            self.begin_task(Task::Compact(request));
+        } else if let Some((id, text)) = self.waiting.pop_front() {
             self.say(id, text);
         }
         outcome
@@ -402,24 +418,32 @@ async fn reports(tree: &Tree) {
     sleep(TOGETHER).await;
 }
 
-/// What it takes to answer one message.
+/// What the main agent does with its conversation.
+enum Task {
+    /// It answers the last message, which is still to be emitted if it is the user's.
+    Answer(Option<(MessageId, String)>),
+    /// A summary takes the place of what was said.
+    Compact(CompactRequest),
+}
+
+struct CompactRequest {
+    /// What to keep above all.
+    wish: Option<String>,
+}
+
+/// What it takes to carry out one task.
 struct Answering {
     tree: Tree,
     lead: MainAgent,
 }
 
 impl Answering {
-    async fn run(
-        self,
-        connecting: Connecting,
-        message: Option<(MessageId, String)>,
-        transcript: Transcript,
-    ) -> (Outcome, Transcript) {
-        if let Some((id, text)) = message {
-            self.emit(EventKind::UserMessage { text, by: Author::User, id: Some(id) }).await;
+    async fn run(self, connecting: Connecting, task: Task, transcript: Transcript) -> (Outcome, Transcript) {
+        if let Task::Answer(Some((id, text))) = &task {
+            self.emit(EventKind::UserMessage { text: text.clone(), by: Author::User, id: Some(*id) }).await;
         }
         let before = transcript.clone();
-        if let Ok(answered) = AssertUnwindSafe(self.answer(connecting, transcript)).catch_unwind().await {
+        if let Ok(answered) = AssertUnwindSafe(self.work(connecting, &task, transcript)).catch_unwind().await {
             return answered;
         }
         tracing::error!("the main agent broke");
@@ -428,7 +452,7 @@ impl Answering {
         (outcome, before)
     }
 
-    async fn answer(&self, connecting: Connecting, transcript: Transcript) -> (Outcome, Transcript) {
+    async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> (Outcome, Transcript) {
         let connection = tokio::select! {
             biased;
             () = self.lead.cancel.cancelled() => None,
@@ -436,7 +460,12 @@ impl Answering {
         };
         let outcome = match connection {
             Some(Ok(connection)) => match self.tree.lead(&self.lead, connection).await {
-                Ok(agent) => return run(&agent, transcript).await,
+                Ok(agent) => {
+                    return match task {
+                        Task::Compact(request) => compact(&agent, transcript, request.wish.as_deref()).await,
+                        Task::Answer(_) => run(&agent, transcript).await,
+                    };
+                }
                 Err(refusal) => Outcome::unstarted(Status::Failed, &refusal.to_string()),
             },
             Some(Err(reason)) => Outcome::unstarted(Status::Failed, &reason),

@@ -88,6 +88,7 @@ impl Tree {
             id: AgentId::MAIN,
             depth: 0,
             system,
+            summarizer: connection.summarizer(setup.compact_model.as_deref(), &connection, &setup.resolve_model),
             provider: connection.provider,
             model: connection.model,
             effort: lead.definition.as_deref().and_then(effort_of),

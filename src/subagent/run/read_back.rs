@@ -18,9 +18,12 @@ pub type ReadBack = Arc<dyn Fn(String, u32) -> BoxFuture<'static, Result<Vec<Eve
 pub fn transcript_of(events: &[EventKind]) -> Transcript {
     let mut transcript = Transcript::default();
     let mut results: Vec<ToolResult> = Vec::new();
+    // What a run begins with comes before its start.
     let mut opening = true;
     // The task of an agent whose program was killed before the task was noted as its first message.
     let mut task: Option<&str> = None;
+    // The usage of a request that was sent again is not the size of the conversation.
+    let mut retried = false;
     for event in events {
         match event {
             EventKind::Spawned(spawn) => task = Some(&spawn.prompt),
@@ -30,17 +33,27 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
                     transcript.push_user(task);
                 }
             }
+            EventKind::Ended { .. } => opening = true,
+            EventKind::Started => opening = false,
             EventKind::Tool(ToolEvent::Ended { result, .. }) => results.push(result.clone()),
             EventKind::UserMessage { text, by, .. } => {
                 task = None;
                 transcript.push_results(std::mem::take(&mut results));
-                // What a run begins with is read as it was written, all else with a word on where it comes from.
+                // It is read as it was written, all else with a word on where it comes from.
                 let text = if std::mem::take(&mut opening) { text.clone() } else { by.model_text(text) };
                 transcript.push_user(text);
             }
-            EventKind::Turn(TurnEvent::Ended { message, .. }) => {
+            EventKind::Turn(TurnEvent::Started { .. }) => retried = false,
+            EventKind::Turn(TurnEvent::Retrying { .. }) => retried = true,
+            EventKind::Turn(TurnEvent::Ended { message, usage, .. }) => {
                 transcript.push_results(std::mem::take(&mut results));
                 transcript.push_assistant(message.clone());
+                let is_counted = usage.context() > 0 && !usage.estimated && !retried;
+                transcript.set_counted(is_counted.then(|| usage.total()));
+            }
+            EventKind::Context(event) => {
+                transcript.push_results(std::mem::take(&mut results));
+                event.apply(&mut transcript);
             }
             _ => {}
         }

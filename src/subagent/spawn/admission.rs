@@ -191,6 +191,7 @@ impl Tree {
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
+        let summarizer = connection.summarizer(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
         let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
         let own = Parent {
             id,
@@ -208,6 +209,7 @@ impl Tree {
             system,
             provider,
             model,
+            summarizer,
             effort: effort_of(&spec.definition),
             tools: self.offered_tools(own.clone()),
             place,
@@ -276,6 +278,7 @@ fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: O
         },
         max_tool_calls,
         wall_timeout: least(definition.max_time, limits.wall_timeout),
+        context_window: definition.auto_compact_window,
         ..limits.clone()
     }
 }

@@ -20,6 +20,8 @@ use crate::message::sanitize_line;
 use crate::permission::PermissionMode;
 
 const FACT_ROWS: u16 = 3;
+/// Percent of a context from which a pane says how full it is.
+const NEARLY_FULL: u64 = 70;
 /// Most entries of a list of things to do.
 const TODO_ROWS: u16 = 8;
 /// Fewest rows of a pane in which a line is left for what is to be done.
@@ -39,15 +41,25 @@ pub(super) fn draw(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf: 
     put_lines(&rows, area, buf)
 }
 
-/// Draws one line on what is to be done, where there is room for it, and returns the room that is left.
+/// Draws one line on what is to be done, and on a context that is nearly full, where there is room for it, and returns
+/// the room that is left.
 pub(super) fn brief(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     if area.height < TODO_FROM || agent.has_ended() {
         return area;
     }
-    match todo_line(agent, usize::from(area.width.saturating_sub(2)), ctx) {
-        Some(text) => put_lines(&[Line::styled(format!("  {text}"), ctx.theme.muted)], area, buf),
-        None => area,
-    }
+    let todo = todo_line(agent, usize::from(area.width.saturating_sub(16)), ctx);
+    let full =
+        context_percent(agent).filter(|percent| *percent >= NEARLY_FULL).map(|percent| format!("ctx {percent}%"));
+    let facts = [todo.map(|text| (text, ctx.theme.muted)), full.map(|text| (text, ctx.theme.warning))];
+    let spans: Vec<Span<'_>> =
+        facts.into_iter().flatten().flat_map(|(text, style)| [Span::raw("  "), Span::styled(text, style)]).collect();
+    if spans.is_empty() { area } else { put_lines(&[Line::from(spans)], area, buf) }
+}
+
+/// Returns how much of its model's context the last request of an agent took, in percent, where that is known.
+fn context_percent(agent: &AgentView) -> Option<u64> {
+    let window = agent.bounds.context_window.filter(|_| agent.context > 0)?;
+    Some(agent.context.saturating_mul(100) / window.max(1))
 }
 
 /// Returns how far an agent is in its list of things to do, and what it does, such as `3/7 ▸ Reading the tests`.
@@ -82,9 +94,8 @@ fn facts(agent: &AgentView, ctx: &RenderContext<'_>) -> Vec<(String, Style)> {
     }
     facts.push(of("turns", agent.turns, agent.bounds.max_turns));
     facts.push(of("tool calls", agent.tools_of_run(), agent.bounds.max_tool_calls));
-    if let Some(window) = agent.bounds.context_window.filter(|_| agent.context > 0) {
-        let percent = agent.context.saturating_mul(100) / window.max(1);
-        facts.push((format!("context {percent}%"), limited(agent.context, Some(window))));
+    if let Some(percent) = context_percent(agent) {
+        facts.push((format!("context {percent}%"), limited(percent, Some(100))));
     }
     if agent.run > 1 {
         facts.push((format!("run {}", agent.run), theme.muted));

@@ -53,7 +53,9 @@ async fn a_change_is_asked_about_whole_or_not_at_all() {
         reply(json!({"turn": 2}), write(&whole)),
         reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
     ]);
-    let mut session = Session::start(Parts::new(provider));
+    let mut parts = Parts::new(provider);
+    parts.model.context_window = None;
+    let mut session = Session::start(parts);
     session.say("go");
     let refused = |event: &belvedere::agent::AgentEvent| match &event.kind {
         EventKind::Tool(ToolEvent::Refused { title, reason, .. }) => Some(format!("{title}: {reason}")),

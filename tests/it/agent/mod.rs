@@ -11,6 +11,7 @@ use serde_json::json;
 mod acts;
 mod answers;
 mod budget;
+mod context;
 mod delegation;
 mod depth;
 mod draft;

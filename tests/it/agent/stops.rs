@@ -349,6 +349,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         system: "".into(),
         provider,
         model: Arc::new(model()),
+        summarizer: None,
         effort: None,
         tools: standard_tools(),
         place: Place { cwd: root.clone(), project: root.clone(), origin: root.clone() },

@@ -91,6 +91,7 @@ fn every_setting_can_be_written() {
             report_chars = 4000
             result_chars = 20000
             min_task_chars = 10
+            auto_compact_percent = 70
             budget_tokens = "1.5M"
             keep_days = 7
             keep_mb = 0
@@ -123,6 +124,7 @@ fn every_setting_can_be_written() {
         report_chars: 4_000,
         result_chars: 20_000,
         min_task_chars: 10,
+        auto_compact_percent: 70,
         budget: BudgetLimit { tokens: Some(1_500_000), usd: Some(Dollars::from(2.5)) },
     };
     assert_eq!(config.limits, limits);

@@ -12,6 +12,7 @@ use belvedere::app::key::{Input, Key, KeyCode, Mods};
 use belvedere::app::keymap::{Context, Keymap};
 use belvedere::app::{
     App, Arrangement, Editing, Effect, Event, Focus, GUARD, HOLD, LETTER_PAUSE, MouseCapture, Movement, Setup,
+    UserChoice,
 };
 use belvedere::message::{AgentId, AssistantMessage, Block, MessageId, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
@@ -95,7 +96,9 @@ impl Stage {
     }
 
     pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
-        let effects = self.app.update(self.now, event);
+        let mut effects = self.app.update(self.now, event);
+        // Kept with every letter; a test that is about it looks into the app.
+        effects.retain(|effect| !matches!(effect, Effect::Remember(UserChoice::Unsent(_))));
         self.effects.extend(effects.iter().cloned());
         for effect in &effects {
             if let Effect::SetTheme(name) = effect {

@@ -46,6 +46,7 @@ pub(crate) struct Parts {
     pub(crate) catalog: Catalog,
     pub(crate) secrets: Secrets,
     pub(crate) subagent_model: Option<String>,
+    pub(crate) compact_model: Option<String>,
     /// In place of what is known of the folder.
     pub(crate) environment: Option<PromptEnvironment>,
     /// Whether nobody answers questions.
@@ -87,6 +88,7 @@ impl Parts {
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
             subagent_model: None,
+            compact_model: None,
             environment: None,
             unattended: false,
             lead: None,
@@ -172,6 +174,7 @@ impl Session {
             environment: parts.environment.unwrap_or_else(|| environment(&root)),
             resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
+            compact_model: parts.compact_model,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: parts.keep_report.unwrap_or_else(|| {
                 Arc::new(move |name, report| {

@@ -14,7 +14,9 @@ use self::runs::PreviousRuns;
 use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 use super::report::TagReader;
 use super::state::Phase;
-use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent};
+use crate::agent::{
+    AgentEvent, Bounds, ContextUse, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent,
+};
 use crate::message::{AgentId, AssistantMessage, Block, sanitize, sanitize_line};
 use crate::provider::retry::MAX_ATTEMPTS;
 use crate::tool::Todo;
@@ -64,6 +66,8 @@ pub struct AgentView {
     spent_before: Spent,
     /// Size of its last request.
     pub context: u64,
+    /// What fills it.
+    pub filled: Option<ContextUse>,
     pub cells: Cells,
     todos: Vec<Todo>,
     pub outcome: Option<Outcome>,
@@ -111,6 +115,7 @@ impl AgentView {
             spent: Spent::default(),
             spent_before: Spent::default(),
             context: 0,
+            filled: None,
             cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
             todos: Vec::new(),
             outcome: None,
@@ -281,6 +286,7 @@ impl AgentView {
                 self.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
             }
             EventKind::Worktree { news } => self.worktree_news(news, now),
+            EventKind::Context(event) => self.context_event(event, now),
             EventKind::Spawned(_)
             | EventKind::Tool(ToolEvent::Refused { .. })
             | EventKind::Resumed { .. }
@@ -382,6 +388,16 @@ impl AgentView {
                     *again = attempt;
                 }
             });
+        }
+    }
+
+    /// Takes back that a request was sent again which is no turn.
+    pub(in crate::app::agents) fn forget_retries(&mut self) {
+        for cell in std::mem::take(&mut self.turn) {
+            let is_retry = self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Retry { .. }));
+            if is_retry {
+                self.cells.change(cell, |kind| *kind = CellKind::Void);
+            }
         }
     }
 

@@ -77,6 +77,7 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderC
         CellKind::Reports { of } => reports(of, columns, ctx),
         CellKind::Resumed { run, at } => vec![border(*run, *at, columns, ctx)],
         CellKind::Subagent { agent, siblings } => return subagent::lines(*agent, siblings, columns, detail, ctx),
+        CellKind::Compacted { words, text } => compacted(words, text, columns, detail, ctx),
         CellKind::Retry { attempt, until, reason } => {
             let left = until.saturating_duration_since(ctx.app.now()).as_secs();
             // Past its own wait it may still stand in a queue.
@@ -141,6 +142,17 @@ fn user(text: &str, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Ve
     if total > most {
         let more = format!("  {} {} more lines", ctx.glyphs.ellipsis, total - most);
         lines.push(Line::styled(more, ctx.theme.faint));
+    }
+    lines
+}
+
+/// Returns the mark of a summary; whole, with the summary.
+fn compacted(words: &str, text: &str, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let mut lines = prefixed(ctx.glyphs.neutral, ctx.theme.accent, words, ctx.theme.text, columns);
+    if detail == Detail::Whole {
+        let rows = text.lines().map(|row| Line::styled(row.to_owned(), ctx.theme.muted));
+        let gap = Line::from("  ");
+        lines.extend(rows.flat_map(|row| wrap_indented(&row, columns, &gap, &gap)));
     }
     lines
 }

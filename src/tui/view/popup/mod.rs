@@ -3,6 +3,7 @@
 //! Owns the box. Leaves which popup is open to `app`. Invariant: a popup never reaches over the composer's cursor
 //! line unless the terminal is too small for anything else.
 
+mod context;
 mod cost;
 mod list;
 mod text;
@@ -36,6 +37,10 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
             (format!("{} · its task", agent.name), 100, lines, *scroll)
         }
         Popup::Cost { scroll } => ("tokens and cost".to_owned(), 100, cost::lines(ctx, inside(100)), *scroll),
+        Popup::Context { agent, scroll } => {
+            let agent = ctx.app.agents().get(*agent)?;
+            (format!("{} · context", agent.name), 100, context::lines(agent, ctx, inside(100)), *scroll)
+        }
         Popup::Text { title, body, scroll } => (title.clone(), 80, text::markdown(body, ctx, inside(80)), *scroll),
         Popup::Output { title, text, .. } if text.is_empty() => (title.clone(), 120, vec![Line::from("reading…")], 0),
         Popup::Output { title, text, scroll, .. } => (title.clone(), 120, text::plain(text, ctx, inside(120)), *scroll),

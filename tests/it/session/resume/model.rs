@@ -69,8 +69,8 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
     }
     tokio::time::sleep(LATENCY).await;
     let (delta, reason) = match task(&first) {
-        Some(name) => child(&name, results, &text),
-        None if first.contains("send them out") => main(results, &text),
+        Some(name) => child(&messages, &name, results, &text),
+        None if first.contains("send them out") => main(&messages, results, &text),
         None => (json!({"content": format!("You said: {last}")}), "stop"),
     };
     let chunk =
@@ -87,13 +87,20 @@ fn task(first: &str) -> Option<String> {
     Some(rest.split('.').next()?.to_owned())
 }
 
-fn calls(calls: &[(&str, Value)], id: &str) -> (Value, &'static str) {
-    let call = |(at, (name, input)): (usize, &(&str, Value))| {
-        json!({"index": at, "id": format!("{id}-{at}"), "type": "function",
+fn calls(calls: &[(String, &str, Value)]) -> (Value, &'static str) {
+    let call = |(at, (id, name, input)): (usize, &(String, &str, Value))| {
+        json!({"index": at, "id": id, "type": "function",
             "function": {"name": name, "arguments": input.to_string()}})
     };
     let calls: Vec<Value> = calls.iter().enumerate().map(call).collect();
     (json!({"tool_calls": calls}), "tool_calls")
+}
+
+/// Returns `true` if a call was cut off before its agent was there, and was not made again.
+fn was_lost(messages: &[Value], id: &str) -> bool {
+    let of = |message: &&Value| message["tool_call_id"] == id;
+    let is_cut = messages.iter().find(of).is_some_and(|result| result["content"] == "interrupted");
+    is_cut && !messages.iter().any(|message| message["tool_call_id"] == format!("{id}-again"))
 }
 
 fn order(name: &str, isolated: bool) -> Value {
@@ -105,15 +112,18 @@ fn order(name: &str, isolated: bool) -> Value {
     order
 }
 
-fn main(results: usize, text: &str) -> (Value, &'static str) {
+fn main(messages: &[Value], results: usize, text: &str) -> (Value, &'static str) {
+    let order = |number: usize, id: String| (id, "Agent", order(&number.to_string(), number == 2));
     if results == 0 {
-        let orders: Vec<(&str, Value)> =
-            (0..CHILDREN).map(|number| ("Agent", order(&number.to_string(), number == 2))).collect();
-        return calls(&orders, "main");
+        return calls(&(0..CHILDREN).map(|number| order(number, format!("main-{number}"))).collect::<Vec<_>>());
     }
-    let missing: Vec<String> =
-        (0..CHILDREN).map(|number| number.to_string()).filter(|name| !text.contains(&done(name))).collect();
-    let words = if missing.is_empty() { "ALL DONE".to_owned() } else { format!("missing: {}", missing.join(" ")) };
+    let missing: Vec<usize> = (0..CHILDREN).filter(|number| !text.contains(&done(&number.to_string()))).collect();
+    let lost = missing.iter().filter(|number| was_lost(messages, &format!("main-{number}")));
+    let again: Vec<_> = lost.map(|number| order(*number, format!("main-{number}-again"))).collect();
+    if !again.is_empty() {
+        return calls(&again);
+    }
+    let words = if missing.is_empty() { "ALL DONE".to_owned() } else { format!("missing: {missing:?}") };
     (json!({"content": words}), "stop")
 }
 
@@ -122,15 +132,17 @@ pub(super) fn done(name: &str) -> String {
     format!("child {name} is done")
 }
 
-fn child(name: &str, results: usize, text: &str) -> (Value, &'static str) {
-    let read = || ("Read", json!({"file_path": "Cargo.toml"}));
-    // The number of results of Read alone: those of its own child come besides.
+fn child(messages: &[Value], name: &str, results: usize, text: &str) -> (Value, &'static str) {
+    let read = |id: &str| calls(&[(format!("{name}-{id}"), "Read", json!({"file_path": "Cargo.toml"}))]);
+    // They have a child of their own.
     let is_parent = name == "0" || name == "1";
+    let below = |id: String| calls(&[(id, "Agent", order(&format!("{name}-below"), false))]);
     match results {
-        0 if is_parent => calls(&[("Agent", order(&format!("{name}-below"), false))], name),
-        0 => calls(&[read()], &format!("{name}-first")),
-        1 => calls(&[read()], &format!("{name}-second")),
-        2 if name == "3" => calls(&[("Bash", json!({"command": "touch asked"}))], &format!("{name}-third")),
+        0 if is_parent => below(format!("{name}-below")),
+        _ if is_parent && was_lost(messages, &format!("{name}-below")) => below(format!("{name}-below-again")),
+        0 => read("first"),
+        1 => read("second"),
+        2 if name == "3" => calls(&[(format!("{name}-third"), "Bash", json!({"command": "touch asked"}))]),
         _ if is_parent && !text.contains(&done(&format!("{name}-below"))) => {
             (json!({"content": format!("<summary>child {name} waits</summary>")}), "stop")
         }

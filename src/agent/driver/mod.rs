@@ -1,5 +1,7 @@
 //! The driver of the loop: turns, limits, stops, and the outcome.
 
+mod room;
+
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,17 +10,18 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::{FusedFuture as _, join3};
 
+use self::room::RoomState;
 use super::budget::{BudgetReservation, Reserved};
 use super::dispatch::{dispatch, refuse};
 use super::inbox::{AtEnd, IdleState, InboxMessage};
 use super::run::Run;
-use super::stream::{ModelReply, reply};
-use super::turn::{Step, Turn, next_step};
+use super::stream::{Deltas, ModelCall, ModelReply, reply};
+use super::turn::{FULL, Step, Turn, next_step};
 use super::watchdog::watch;
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause, TurnEvent};
 use crate::message::format::millis;
 use crate::message::{Message, ToolCall, Transcript, Usage};
-use crate::provider::{ErrorKind, Request};
+use crate::provider::{ErrorKind, Request, StopReason};
 use crate::tool::ToolSet;
 
 /// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
@@ -26,10 +29,28 @@ use crate::tool::ToolSet;
 /// Emits everything through the agent's sink; the last event is `Ended`, and by then nothing of the run is left
 /// running. The returned transcript is valid whatever happened.
 pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
+    carry_out(Job::Answer, agent, transcript).await
+}
+
+/// Puts a summary in the place of an agent's conversation, which rests. `wish` says what to keep above all.
+///
+/// It is a run like any other: watched, stoppable, with `Ended` as its last event. If nothing came of it, the
+/// conversation is returned as it was.
+pub async fn compact(agent: &Agent, transcript: Transcript, wish: Option<&str>) -> (Outcome, Transcript) {
+    carry_out(Job::Compact(wish), agent, transcript).await
+}
+
+/// What a run is for.
+enum Job<'a> {
+    Answer,
+    Compact(Option<&'a str>),
+}
+
+async fn carry_out(job: Job<'_>, agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
     let run = Run::new(agent);
     run.emit(EventKind::Started).await;
     let mut driver = Driver::new(&run, transcript);
-    let end = driver.watched().await;
+    let end = Box::pin(driver.watched(job)).await;
     agent.inbox.close();
     let (outcome, transcript) = driver.conclude(end);
     run.emit(EventKind::Ended { outcome: outcome.clone() }).await;
@@ -79,6 +100,10 @@ enum End {
     Spent,
     Stopped,
     Failed(String),
+    /// The service found the conversation too long; the text is its error.
+    TooLong(String),
+    /// A summary stands in the place of the conversation, or there was none to make.
+    Compacted,
 }
 
 struct Driver<'a> {
@@ -86,6 +111,7 @@ struct Driver<'a> {
     agent: &'a Agent,
     reservation: BudgetReservation<'a>,
     transcript: Transcript,
+    room: RoomState,
     ids: HashSet<String>,
     turns: u32,
     tool_calls: u32,
@@ -106,8 +132,9 @@ impl<'a> Driver<'a> {
         Self {
             run,
             agent,
-            reservation: BudgetReservation::take(run),
+            reservation: BudgetReservation::take(run, &transcript),
             transcript,
+            room: RoomState::default(),
             ids,
             turns: 0,
             tool_calls: 0,
@@ -121,7 +148,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Works while the watchdog looks on and stops are emitted.
-    async fn watched(&mut self) -> End {
+    async fn watched(&mut self, job: Job<'_>) -> End {
         let run = self.run;
         let mut stopping = pin!(emit_stop(run).fuse());
         let end = {
@@ -129,13 +156,20 @@ impl<'a> Driver<'a> {
             tokio::select! {
                 biased;
                 _ = aside => End::Stopped,
-                end = self.drive() => end,
+                end = self.work_on(job) => end,
             }
         };
         if matches!(end, End::Stopped) && !stopping.is_terminated() {
             stopping.await;
         }
         end
+    }
+
+    async fn work_on(&mut self, job: Job<'_>) -> End {
+        match job {
+            Job::Answer => self.drive().await,
+            Job::Compact(wish) => self.compact_all(wish).await,
+        }
     }
 
     async fn drive(&mut self) -> End {
@@ -170,10 +204,11 @@ impl<'a> Driver<'a> {
                     Some(end) => return end,
                     None => self.answer.clear(),
                 },
-                Step::Full => {
-                    let advice = shorter(self.agent);
-                    return End::Failed(format!("The conversation fills the model's context window. {advice}"));
-                }
+                Step::Full => match self.go_on_shorter(&turn).await {
+                    Ok(()) => {}
+                    Err(End::Stopped) if self.agent.cancel.cause().is_none() => {}
+                    Err(end) => return end,
+                },
                 Step::Fail(reason) => return End::Failed(reason),
             }
         }
@@ -269,8 +304,21 @@ impl<'a> Driver<'a> {
         }
     }
 
-    async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
-        let mut request = Request {
+    /// Shortens a conversation that filled the context, so that the model can go on.
+    async fn go_on_shorter(&mut self, turn: &Turn) -> Result<(), End> {
+        let mut request = self.request(&self.agent.tools);
+        if self.room.is_second || !self.make_more_room(&mut request, &self.agent.work).await? {
+            let advice = shorter(self.agent);
+            return Err(End::Failed(format!("The conversation fills the model's context window. {advice}")));
+        }
+        if !turn.message.is_empty() {
+            self.receive(InboxMessage::of_program(FULL)).await;
+        }
+        Ok(())
+    }
+
+    fn request(&self, tools: &ToolSet) -> Request {
+        Request {
             model: self.agent.model.id.clone(),
             system: self.agent.system.clone(),
             messages: self.transcript.messages().to_vec(),
@@ -279,7 +327,26 @@ impl<'a> Driver<'a> {
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
             effort: self.agent.effort.and_then(|wish| self.agent.model.effort(wish)),
-        };
+        }
+    }
+
+    async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
+        let mut request = self.request(tools);
+        self.make_room(&mut request, stop).await?;
+        let mut sent = self.send(request.clone(), stop).await;
+        if matches!(sent, Err(End::TooLong(_)))
+            && !self.room.is_second
+            && self.make_more_room(&mut request, stop).await?
+        {
+            sent = self.send(request, stop).await;
+        }
+        match sent {
+            Err(End::TooLong(error)) => Err(End::Failed(format!("{error} {}", shorter(self.agent)))),
+            sent => sent,
+        }
+    }
+
+    async fn send(&mut self, mut request: Request, stop: &Cancel) -> Result<Turn, End> {
         match self.reservation.reserve(&mut request, stop).await {
             Reserved::Granted => {}
             Reserved::Refused => return Err(End::Spent),
@@ -287,8 +354,10 @@ impl<'a> Driver<'a> {
         }
         self.turns += 1;
         self.run.emit(TurnEvent::Started { turn: self.turns }).await;
-        match reply(self.run, request, &mut self.ids, &mut self.reservation, stop).await {
+        let call = ModelCall { provider: &*self.agent.provider, request, deltas: Deltas::Shown };
+        match reply(self.run, call, &mut self.ids, &mut self.reservation, stop).await {
             ModelReply::Whole(turn) => {
+                self.room.is_second &= turn.stop == Some(StopReason::ContextWindow);
                 self.record(&turn).await;
                 Ok(turn)
             }
@@ -298,10 +367,10 @@ impl<'a> Driver<'a> {
             }
             ModelReply::Failed(error, turn) => {
                 self.record(&turn).await;
-                Err(End::Failed(match error.kind {
-                    ErrorKind::ContextTooLong => format!("{error} {}", shorter(self.agent)),
-                    _ => error.to_string(),
-                }))
+                Err(match error.kind {
+                    ErrorKind::ContextTooLong => End::TooLong(error.to_string()),
+                    _ => End::Failed(error.to_string()),
+                })
             }
             ModelReply::Spent(turn) => {
                 self.record(&turn).await;
@@ -319,6 +388,7 @@ impl<'a> Driver<'a> {
         }
         self.transcript.push_assistant(turn.message.clone());
         let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
+        self.transcript.set_counted(self.reservation.counted());
         let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
         self.usage += usage;
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
@@ -335,7 +405,7 @@ impl<'a> Driver<'a> {
             End::Answered if answer.trim().is_empty() => {
                 (Status::Empty, LastWords::Report, Some("The model ended without an answer.".to_owned()))
             }
-            End::Answered => (Status::Completed, LastWords::Report, None),
+            End::Answered | End::Compacted => (Status::Completed, LastWords::Report, None),
             End::Limited(status, _) if answer.trim().is_empty() => {
                 (status, LastWords::Partial, Some(limit_words(self.agent, &self.reservation, status)))
             }
@@ -345,7 +415,7 @@ impl<'a> Driver<'a> {
                 let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User), self.agent);
                 (status, LastWords::Partial, Some(reason))
             }
-            End::Failed(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
+            End::Failed(reason) | End::TooLong(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
         };
         let text = if answer.is_empty() { self.last_text } else { answer };
         let outcome = Outcome {
