@@ -8,6 +8,7 @@ use super::agents::Folded;
 use super::keymap::Context;
 use super::settings::models;
 use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,15 +25,25 @@ pub(super) fn may_retitle(event: &Event) -> bool {
     }
 }
 
+/// What an earlier run of the program left besides its events.
+#[derive(Debug)]
+pub struct Earlier<'a> {
+    /// What was used before the first of the events.
+    pub spent: &'a Spent,
+    pub unsent: &'a Unsent,
+    /// The agents of whom more was recorded than the events tell.
+    pub cut: &'a BTreeSet<AgentId>,
+}
+
 /// The longest time between two events of an earlier run of the program that its clocks show.
 const LONGEST_GAP: Duration = Duration::from_mins(1);
 
 impl App {
     /// Returns a screen that shows what an earlier run of the program left, as if it had just happened. Nobody is notified,
-    /// and nothing is asked of the world. `spent` is what was used before the first of the events, `unsent` what was being
-    /// written.
+    /// and nothing is asked of the world.
     #[must_use]
-    pub fn restored(setup: Setup, events: &[Arc<LogEvent>], spent: &Spent, unsent: &Unsent) -> Self {
+    pub fn restored(setup: Setup, events: &[Arc<LogEvent>], earlier: &Earlier<'_>) -> Self {
+        let Earlier { spent, unsent, cut } = earlier;
         let now = setup.now;
         let gap = |pair: &[Arc<LogEvent>]| {
             let gap = pair[1].at().duration_since(pair[0].at());
@@ -43,6 +54,7 @@ impl App {
         let mut at = now.checked_sub(whole).unwrap_or(now);
         let mut app = Self::new(Setup { now: at, ..setup });
         app.agents.add_spent(spent);
+        app.agents.set_cut(cut);
         let gaps = std::iter::once(Duration::ZERO).chain(events.windows(2).map(gap));
         for (event, gap) in events.iter().zip(gaps) {
             at = (at + gap).min(now);

@@ -27,6 +27,7 @@ use std::time::Instant;
 use ratatui::layout::Rect;
 
 pub use self::action::Action;
+pub use self::agent_events::Earlier;
 pub use self::agents::Agents;
 pub use self::agents::agent_view::AgentView;
 pub use self::agents::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::Bootstrap;
 use super::saved_session::SavedSession;
-use crate::agent::{Author, EventKind, LogEvent, Spent};
+use crate::agent::{Author, EventKind, LastRun, LogEvent, Spent, Status};
 use crate::config::Paths;
 use crate::message::format::words_of;
 use crate::message::sanitize_line;
@@ -161,9 +161,13 @@ fn summary(session: &SessionFolder) -> Option<SessionSummary> {
     let part = read_part(&file(INDEX), Stretch::Before(u64::MAX), INDEX_BYTES)
         .or_else(|_| read_part(&file(MAIN), Stretch::Before(u64::MAX), RECORD_BYTES))
         .ok()?;
+    let mut main = LastRun::default();
     let (mut title, mut last_words, mut agents, mut spent) = (None, String::new(), 0, Spent::default());
     for event in part.lines.iter().filter_map(|line| line.record::<LogEvent>().ok()).map(|record| record.body) {
         let LogEvent::Agent(event) = event else { continue };
+        if event.agent.is_main() {
+            main.apply(&event);
+        }
         match event.kind {
             EventKind::UserMessage { text, by: Author::User, .. } if event.agent.is_main() => {
                 last_words = words(&text);
@@ -188,6 +192,7 @@ fn summary(session: &SessionFolder) -> Option<SessionSummary> {
         age: session.changed.elapsed().unwrap_or_default(),
         agents,
         spent,
+        is_interrupted: main.is_open() || main.outcome.is_some_and(|last| last.status == Status::Interrupted),
         is_open: is_open(&session.dir),
     })
 }

@@ -44,6 +44,8 @@ pub struct SavedSession {
     pub(super) names: HashMap<AgentId, Arc<str>>,
     pub(super) agents: Vec<SavedAgent>,
     main_record: PathBuf,
+    /// The subagents of whom more was recorded than the events tell.
+    pub cut: BTreeSet<AgentId>,
     /// What the user had written and nobody had read.
     pub unsent: Unsent,
     /// The session that this one is a copy of.
@@ -70,6 +72,8 @@ struct Child {
     run_mode: RunMode,
     begun: u64,
     branch: Option<String>,
+    /// Whether more of it was recorded than the events tell.
+    is_cut: bool,
     events: Vec<Numbered>,
 }
 
@@ -97,6 +101,9 @@ impl SavedSession {
         let cleared = last_cleared(&all);
         for (id, child) in children {
             saved.names.insert(id, child.spawn.name.as_str().into());
+            if child.is_cut {
+                saved.cut.insert(id);
+            }
             let outcome = child.run.interrupted().or_else(|| child.run.outcome.clone());
             all.extend(child.events);
             saved.agents.push(SavedAgent {
@@ -237,6 +244,7 @@ fn children(store: &Store, index: &[Numbered]) -> BTreeMap<AgentId, Child> {
             room = room.saturating_sub(path.metadata().map_or(0, |facts| facts.len().min(bytes)));
         }
         let first = read.first().map_or(u64::MAX, |first| first.seq);
+        let is_cut = !read.first().is_some_and(|first| spawn_of(first).is_some());
         let events: Vec<Numbered> = landmarks.into_iter().filter(|it| it.seq < first).chain(read).collect();
         let (mut run, mut run_mode) = (LastRun::default(), spawn.run_mode);
         for event in events.iter().filter_map(Numbered::agent) {
@@ -247,7 +255,7 @@ fn children(store: &Store, index: &[Numbered]) -> BTreeMap<AgentId, Child> {
         }
         let begun = events.first().map_or(0, |first| first.seq);
         let branch = events.iter().filter_map(Numbered::agent).fold(None, branch_after);
-        children.insert(id, Child { spawn, run, run_mode, begun, branch, events });
+        children.insert(id, Child { spawn, run, run_mode, begun, branch, is_cut, events });
     }
     children
 }

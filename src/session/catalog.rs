@@ -40,6 +40,8 @@ pub struct SessionSummary {
     /// How many subagents it had.
     pub agents: usize,
     pub spent: Spent,
+    /// Whether it broke off while its main agent worked.
+    pub is_interrupted: bool,
     /// Whether a program has it open.
     pub is_open: bool,
 }

@@ -42,6 +42,7 @@ fn found(path: &Path, request: &LogRequest) -> Result<LogMatch> {
 fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
     let part = match &request.span {
         LogSpan::LoadedUpTo(end) => whole_turns_before(path, *end)?,
+        LogSpan::BeforeReport => whole_turns_before(path, u64::MAX)?,
         LogSpan::After(start) => whole_turns_after(path, *start)?,
         LogSpan::Output(_) => anyhow::bail!("an output is not a page"),
         LogSpan::BeforeCall(call_id) => {

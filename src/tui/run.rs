@@ -26,7 +26,7 @@ use crate::agent::LogEvent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
 use crate::app::timeline::PlaybackSpeed;
-use crate::app::{App, Effect, Event, Setup};
+use crate::app::{App, Earlier, Effect, Event, Setup};
 use crate::definition::Library;
 use crate::message::Spent;
 use crate::services::{EndSignal, ModelOffers, SavedSession, SignalEvent, Signals};
@@ -71,7 +71,8 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     let open = move |setup| {
         let Some(saved) = saved else { return Ok((App::new(setup), None)) };
         let events: Vec<_> = saved.events.iter().chain(&saved.missing).cloned().collect();
-        Ok((App::restored(setup, &events, &saved.spent_before, &saved.unsent), None))
+        let earlier = Earlier { spent: &saved.spent_before, unsent: &saved.unsent, cut: &saved.cut };
+        Ok((App::restored(setup, &events, &earlier), None))
     };
     Box::pin(show(setup, signals, open)).await
 }

@@ -215,6 +215,14 @@ impl Cells {
         self.first + self.held.len() as CellId
     }
 
+    /// Leaves room for cells that come before the first one and are not held.
+    pub(in crate::app) fn leave_room(&mut self) {
+        const ROOM: CellId = 1 << 24;
+        if self.held.is_empty() {
+            self.first = ROOM;
+        }
+    }
+
     /// Returns `true` if older cells were let go to stay below the cap.
     pub fn is_cut(&self) -> bool {
         self.first > 0

@@ -15,7 +15,7 @@ pub(super) mod state;
 pub(super) mod tree;
 pub(super) mod worktrees;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use self::agent_view::AgentView;
@@ -41,6 +41,8 @@ pub struct Agents {
     budget: BudgetLimit,
     /// Columns of the longest type.
     widest_type: usize,
+    /// Those of whose record only the end was read back, or less.
+    cut: BTreeSet<AgentId>,
     /// The unmerged worktrees for the user. They outlast the conversation.
     kept: KeptWorktrees,
 }
@@ -57,6 +59,7 @@ impl Agents {
             spent: Spent::default(),
             budget: BudgetLimit::default(),
             widest_type: 0,
+            cut: BTreeSet::new(),
             kept: KeptWorktrees::default(),
         }
     }
@@ -191,6 +194,11 @@ impl Agents {
         self.budget = limit;
     }
 
+    /// Notes of whom more was recorded than will be read back.
+    pub(super) fn set_cut(&mut self, cut: &BTreeSet<AgentId>) {
+        self.cut.clone_from(cut);
+    }
+
     /// Counts what was used before the present conversation.
     pub(super) fn add_spent(&mut self, spent: &Spent) {
         self.spent.add(spent);
@@ -234,7 +242,11 @@ impl Agents {
         }
         let known = self.children.contains_key(&id);
         if !known {
-            self.children.insert(id, AgentView::new(id, now));
+            let mut agent = AgentView::new(id, now);
+            if self.cut.contains(&id) {
+                agent.cells.leave_room();
+            }
+            self.children.insert(id, agent);
             self.order = ordered(&self.children);
         }
         let Some(agent) = self.children.get_mut(&id) else { return Folded::Ignored };

@@ -36,20 +36,27 @@ pub(in crate::app) fn open(app: &mut App) {
 /// Returns the rows of the sessions that match a query.
 pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListEntry> {
     let row = |session: &SessionSummary| {
-        let mark = if session.is_open { " open" } else { "" };
+        let mark = match (session.is_open, session.is_interrupted) {
+            (true, _) => "open",
+            (false, true) => "interrupted",
+            (false, false) => "",
+        };
         let folder = session.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = sanitize_line(&folder).into_owned();
-        let mut cells = vec![
-            cell(age(session.age.as_secs()), ListStyle::Muted).wide(10),
-            ListCell { gives_way: true, ..cell(session.title.clone(), ListStyle::Text) },
-            cell(mark, ListStyle::Accent),
-        ];
+        let mut cells = vec![cell(age(session.age.as_secs()), ListStyle::Muted).wide(10)];
         if columns >= 70 {
             let agents = if session.agents == 0 { String::new() } else { counted(session.agents, "agent") };
-            cells.push(cell(format!("  {agents}"), ListStyle::Muted).wide(12));
-            cells.push(cell(format!("  {}", cost_words(&session.spent)), ListStyle::Muted).wide(10));
-            cells.push(cell(format!("  {folder}"), ListStyle::Faint));
+            let cost = session.spent.cost_usd.filter(|cost| *cost > 0.0).map(|_| cost_words(&session.spent));
+            cells.push(cell(folder, ListStyle::Faint).wide(14));
+            cells.push(cell(format!(" {agents}"), ListStyle::Muted).wide(12));
+            cells.push(cell(cost.unwrap_or_default(), ListStyle::Muted).wide(10));
         }
+        if columns >= 70 {
+            cells.push(cell(mark, ListStyle::Accent).wide(12));
+        } else if !mark.is_empty() {
+            cells.push(cell(format!("{mark} "), ListStyle::Accent));
+        }
+        cells.push(ListCell { gives_way: true, ..cell(session.title.clone(), ListStyle::Text) });
         ListEntry::new(session.id.clone(), cells)
     };
     app.sessions.matching(query).map(row).collect()

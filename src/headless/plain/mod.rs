@@ -5,6 +5,7 @@
 //! signals are obeyed also while nobody reads the output; once the input has ended, questions are answered with no.
 
 mod asked;
+mod continuing;
 mod exports;
 mod line_command;
 mod renderer;

@@ -16,7 +16,7 @@ use super::asked::{Asked, Typist};
 use super::exports::Exporter;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
-use super::rows::{SET_IN, agent_file, session_row};
+use super::rows::{SET_IN, agent_file};
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, ContextEvent, ContextUse, EventKind, LogEvent, Status, WorktreeAct};
 use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, context_rows, context_total, cost_words};
@@ -24,7 +24,6 @@ use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
 use crate::permission::{Answer, ApprovalId};
-use crate::services::{SavedSession, summaries};
 use crate::subagent::{Children, Command, unattended_refusal};
 
 /// How long a second act counts as the confirmation of the first.
@@ -44,13 +43,13 @@ pub(super) struct Session {
     pub(super) renderer: LineRenderer,
     catalog: Catalog,
     pub(super) exporter: Exporter,
-    usage: UsageTable,
+    pub(super) usage: UsageTable,
     /// What fills the context of each agent.
     filled: HashMap<AgentId, ContextUse>,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
-    unanswered: usize,
+    pub(super) unanswered: usize,
     lead: Lead,
     /// The lines before the present one that end in `\`.
     begun: String,
@@ -69,9 +68,9 @@ pub(super) struct Session {
     echoed: Option<MessageId>,
     last_sent: MessageId,
     /// The state directory and the project whose sessions are listed.
-    sessions_of: Option<(PathBuf, PathBuf)>,
+    pub(super) sessions_of: Option<(PathBuf, PathBuf)>,
     /// How the last answer ended.
-    last_end: Option<Status>,
+    pub(super) last_end: Option<Status>,
     /// Whether the user has asked for the end.
     leaves: bool,
 }
@@ -116,11 +115,6 @@ impl Session {
         }
     }
 
-    /// Returns the same session, which can list the sessions of a project: the state directory and the project.
-    pub(super) fn listing(self, sessions_of: Option<(PathBuf, PathBuf)>) -> Self {
-        Self { sessions_of, ..self }
-    }
-
     /// Notes which question stands at the end of what was written.
     pub(super) fn note_asked(&mut self) {
         let open = self.renderer.open().map(|request| &request.id);
@@ -135,7 +129,7 @@ impl Session {
             && self.exporter.is_idle()
     }
 
-    fn write(&mut self, texts: Vec<String>) {
+    pub(super) fn write(&mut self, texts: Vec<String>) {
         if texts.is_empty() {
             return;
         }
@@ -145,7 +139,7 @@ impl Session {
         self.waiting.extend(lines(texts));
     }
 
-    fn notice(&mut self, text: &str) {
+    pub(super) fn notice(&mut self, text: &str) {
         let lines = self.renderer.notice(text);
         self.write(lines);
     }
@@ -183,29 +177,8 @@ impl Session {
         self.write(lines);
     }
 
-    /// Takes in what an earlier run of the program left, and says in a line what that is.
-    pub(super) fn restore(&mut self, saved: &SavedSession) {
-        for event in saved.events.iter().chain(&saved.missing) {
-            if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = &**event {
-                self.count(kind);
-            }
-            self.usage.apply(event);
-            // It was written then.
-            drop(self.renderer.apply(event));
-        }
-        self.unanswered = 0;
-        let (all, interrupted) = (self.renderer.tasks.len(), self.renderer.tasks.interrupted());
-        let agents = crate::message::format::counted(all, "agent");
-        self.notice(&match interrupted.len() {
-            0 => format!("continuing the session, with {agents}; /tasks lists them"),
-            count => {
-                format!("continuing the session, with {agents}; {count} interrupted: /resume all goes on with them")
-            }
-        });
-    }
-
     /// Keeps count of what the main agent still has to answer. It also works when only reports have woken it.
-    fn count(&mut self, kind: &EventKind) {
+    pub(super) fn count(&mut self, kind: &EventKind) {
         match kind {
             EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
             EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
@@ -218,7 +191,7 @@ impl Session {
         }
     }
 
-    fn order(&self, command: Command) {
+    pub(super) fn order(&self, command: Command) {
         // It fails only if the engine is gone, which ends the events too.
         let _ = self.commands.send(command);
     }
@@ -451,28 +424,14 @@ impl PlainSession for Session {
     }
 
     fn sessions(&mut self) {
-        let others = self.sessions_of.as_ref().map(|(state_dir, project)| summaries(state_dir, Some(project)));
-        let others = others.into_iter().flatten().filter(|session| !session.is_open);
-        let lines: Vec<String> = others.map(|session| session_row(&session)).collect();
-        if lines.is_empty() {
-            self.notice("no other session in this project");
-        } else {
-            self.write(lines);
-            self.notice("belvedere --plain --resume ID goes on with one");
-        }
+        self.list_sessions();
     }
 
     /// Resumes an ended agent. A completed one needs a message that says what is next.
     fn resume(&mut self, words: &str) {
         let (wanted, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         if wanted == "all" {
-            return match (self.renderer.tasks.interrupted(), self.last_end) {
-                (agents, Some(Status::Interrupted)) if agents.is_empty() => {
-                    self.order(Command::ResumeAll { agents: vec![AgentId::MAIN] });
-                }
-                (agents, _) if agents.is_empty() => self.notice("nothing was interrupted"),
-                (agents, _) => self.order(Command::ResumeAll { agents }),
-            };
+            return self.resume_all();
         }
         let text = Some(text.trim()).filter(|text| !text.is_empty());
         match self.renderer.tasks.find_ended(wanted) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use belvedere::agent::{AgentEvent, Author, EventKind, ToolEvent, TurnEvent};
+use belvedere::agent::{AgentEvent, Author, EventKind, Status, ToolEvent, TurnEvent};
 use belvedere::app::{Effect, Event, LogMatch, LogNews};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::provider::StopReason;
@@ -135,6 +135,23 @@ fn the_whole_transcript_is_there_step_by_step() {
     }
     let top = long.keys("<pageup>");
     assert!(!top.contains("The task itself"), "the task is what `p` shows");
+}
+
+#[test]
+fn what_was_not_read_back_is_read_when_it_is_looked_at() {
+    let mut long = Long::new(300);
+    long.stage.ends(CHILD, Status::Completed, "<summary>It is in step 7.</summary>", None);
+    let ended = long.stage.log.last().unwrap().clone();
+    let line = serde_json::to_string(&Record { v: 1, seq: 9_999, body: &*ended }).unwrap();
+    let record = fs::read_to_string(long.log()).unwrap();
+    fs::write(long.log(), format!("{record}{line}\n")).unwrap();
+    let landmarks: Vec<_> = long.stage.log.iter().filter(|event| event.is_landmark()).cloned().collect();
+    long.stage = Stage::restored(100, 30, &landmarks, &[CHILD]);
+    let text = long.keys("<alt+1><alt+1>");
+    assert!(text.contains("It is in step 7.") && text.contains("Step 299 begins"), "{text}");
+    assert_eq!(text.matches("It is in step 7.").count(), 1, "{text}");
+    assert_eq!(steps(&long.keys("g")).first(), Some(&0));
+    assert!(long.keys("G").contains("It is in step 7."));
 }
 
 #[test]

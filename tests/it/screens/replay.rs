@@ -200,7 +200,7 @@ proptest! {
             }
             replay.wait(100);
         }
-        replay.keys("<esc><esc><esc><end>");
+        replay.keys("<esc><esc><esc><esc><esc><esc><end>");
         prop_assert_eq!(replay.player.playback().position, replay.player.playback().length);
     }
 }

@@ -11,12 +11,13 @@ use belvedere::agent::{
 use belvedere::app::key::{Input, Key, KeyCode, Mods};
 use belvedere::app::keymap::{Context, Keymap};
 use belvedere::app::{
-    App, Arrangement, Editing, Effect, Event, Focus, GUARD, HOLD, LETTER_PAUSE, MouseCapture, Movement, Setup,
+    App, Arrangement, Earlier, Editing, Effect, Event, Focus, GUARD, HOLD, LETTER_PAUSE, MouseCapture, Movement, Setup,
     UserChoice,
 };
-use belvedere::message::{AgentId, AssistantMessage, Block, MessageId, ToolCall, ToolInput, ToolResult, Usage};
+use belvedere::message::{AgentId, AssistantMessage, Block, MessageId, Spent, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
 use belvedere::provider::StopReason;
+use belvedere::session::Unsent;
 use belvedere::subagent::Command;
 use belvedere::tool::ToolView;
 use belvedere::tui::view::highlight::Highlighter;
@@ -42,6 +43,8 @@ pub(crate) struct Stage {
     screen: Screen,
     now: Instant,
     pub effects: Vec<Effect>,
+    /// What happened to agents and session so far.
+    pub log: Vec<Arc<LogEvent>>,
     /// Messages of the user that agents have read.
     read: HashSet<MessageId>,
 }
@@ -54,29 +57,22 @@ impl Stage {
     /// Returns a stage whose settings were changed before it opened.
     pub(crate) fn with_setup(width: u16, height: u16, change: impl FnOnce(&mut Setup)) -> Self {
         let now = Instant::now();
-        let mut setup = Setup {
-            now,
-            size: (width, height),
-            folder: "~/src/shop".to_owned(),
-            mode: PermissionMode::Default,
-            keymap: Keymap::builtin(),
-            notices: Vec::new(),
-            mouse: MouseCapture::On,
-            arrangement: Arrangement::default(),
-            editing: Editing::default(),
-            motion: Movement::Full,
-            themes: Themes::default().names(),
-            theme: "dark".to_owned(),
-            zone: jiff::tz::TimeZone::UTC,
-            first: None,
-        };
+        let mut setup = setup(now, (width, height));
         change(&mut setup);
         let app = Box::new(App::new(setup));
         let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
         let screen = Screen::new(theme, Highlighter::off());
-        let mut stage = Self { app, screen, now, effects: Vec::new(), read: HashSet::new() };
+        let mut stage = Self { app, screen, now, effects: Vec::new(), log: Vec::new(), read: HashSet::new() };
         stage.event(Event::BranchKnown(Some("main".to_owned())));
         stage
+    }
+
+    /// Returns a stage that goes on with what an earlier run of the program left; of the agents in `cut` more was recorded.
+    pub(crate) fn restored(width: u16, height: u16, events: &[Arc<LogEvent>], cut: &[u32]) -> Self {
+        let stage = Self::new(width, height);
+        let cut = cut.iter().copied().map(AgentId).collect();
+        let earlier = Earlier { spent: &Spent::default(), unsent: &Unsent::default(), cut: &cut };
+        Self { app: Box::new(App::restored(setup(stage.now, (width, height)), events, &earlier)), ..stage }
     }
 
     /// Returns the same stage with a model chosen.
@@ -96,6 +92,9 @@ impl Stage {
     }
 
     pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
+        if let Event::Log(event) = &event {
+            self.log.push(Arc::clone(event));
+        }
         let mut effects = self.app.update(self.now, event);
         // Kept with every letter; a test that is about it looks into the app.
         effects.retain(|effect| !matches!(effect, Effect::Remember(UserChoice::Unsent(_))));
@@ -399,5 +398,25 @@ fn words(status: Status) -> LastWords {
     match status {
         Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
         _ => LastWords::Report,
+    }
+}
+
+/// Returns the settings of a screen of this size.
+fn setup(now: Instant, size: (u16, u16)) -> Setup {
+    Setup {
+        now,
+        size,
+        folder: "~/src/shop".to_owned(),
+        mode: PermissionMode::Default,
+        keymap: Keymap::builtin(),
+        notices: Vec::new(),
+        mouse: MouseCapture::On,
+        arrangement: Arrangement::default(),
+        editing: Editing::default(),
+        motion: Movement::Full,
+        themes: Themes::default().names(),
+        theme: "dark".to_owned(),
+        zone: jiff::tz::TimeZone::UTC,
+        first: None,
     }
 }

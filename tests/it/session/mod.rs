@@ -3,9 +3,8 @@
 mod events;
 mod resume;
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::{fs, sync::Arc, sync::Mutex};
 
 use belvedere::agent::{AgentEvent, EventKind, LogEvent, TurnEvent};
 use belvedere::message::{AgentId, Diagnostic};

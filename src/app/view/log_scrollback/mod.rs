@@ -28,6 +28,8 @@ const MAX_PAGES: usize = 6;
 pub enum LogSpan {
     /// What comes before the turn of this tool call.
     BeforeCall(String),
+    /// What comes before its last report, and the report.
+    BeforeReport,
     /// What ends at this byte.
     LoadedUpTo(u64),
     /// What begins at this byte.
@@ -130,12 +132,41 @@ impl Page {
     }
 }
 
+/// What stands both in the log and in the cells that were kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Join {
+    Call(String),
+    /// The last report: of an agent from before the session was continued nothing else may be kept.
+    Report(String),
+}
+
+impl Join {
+    /// Finds where the log and the kept cells of an agent meet.
+    fn of(agent: &AgentView) -> Option<(CellId, Self)> {
+        let call = agent.first_call().map(|(cell, call)| (cell, Self::Call(call)));
+        call.or_else(|| {
+            agent.cells.iter().rev().find_map(|(cell, kept)| match &kept.kind {
+                CellKind::Report { text } => Some((cell, Self::Report(text.clone()))),
+                _ => None,
+            })
+        })
+    }
+
+    fn is_in(&self, kind: &CellKind) -> bool {
+        match (self, kind) {
+            (Self::Call(call), CellKind::Tool(tool)) => tool.call_id == *call,
+            (Self::Report(report), CellKind::Report { text }) => text == report,
+            _ => false,
+        }
+    }
+}
+
 /// What is held of the log of the agent that is looked at.
 #[derive(Debug)]
 pub(in crate::app) struct LogScrollback {
     agent: AgentId,
-    /// The kept cell of a tool call that the past ends at, and the call.
-    join: (CellId, String),
+    /// The kept cell that the past ends at, and what stands in it.
+    join: (CellId, Join),
     pages: VecDeque<Page>,
     reading: Option<LogSpan>,
     error: Option<LoadedUpTo>,
@@ -183,7 +214,7 @@ impl<'a> StepView<'a> {
 }
 
 impl LogScrollback {
-    fn new(agent: AgentId, join: (CellId, String)) -> Self {
+    fn new(agent: AgentId, join: (CellId, Join)) -> Self {
         Self { agent, join, pages: VecDeque::new(), reading: None, error: None, seek: None, epoch: 1 << 16 }
     }
 
@@ -210,7 +241,10 @@ impl LogScrollback {
             return None;
         }
         let (Some(front), Some(back)) = (self.pages.front(), self.pages.back()) else {
-            return Some(LogSpan::BeforeCall(self.join.1.clone()));
+            return Some(match &self.join.1 {
+                Join::Call(call) => LogSpan::BeforeCall(call.clone()),
+                Join::Report(_) => LogSpan::BeforeReport,
+            });
         };
         let at = at.unwrap_or(self.join.0);
         if at < self.first() + MARGIN && front.from > 0 && self.is_held_around(at) {
@@ -242,8 +276,7 @@ impl LogScrollback {
     /// Takes in what was read. Returns by how much the numbers of what was held grew.
     fn take(&mut self, span: &LogSpan, page: LogPage, at: CellId) -> i64 {
         self.epoch = self.epoch.wrapping_add(1);
-        let joint = |kind: &CellKind| matches!(kind, CellKind::Tool(tool) if tool.call_id == self.join.1);
-        let ends_at = page.cells.iter().position(joint);
+        let ends_at = page.cells.iter().position(|kind| self.join.1.is_in(kind));
         let epoch = self.epoch;
         let whole = page.cells.len();
         let kinds = page.cells.into_iter().take(ends_at.unwrap_or(whole));
@@ -255,7 +288,9 @@ impl LogScrollback {
                 0
             }
             LogSpan::After(_) => self.end(),
-            LogSpan::LoadedUpTo(_) | LogSpan::BeforeCall(_) | LogSpan::Output(_) => self.first().saturating_sub(count),
+            LogSpan::LoadedUpTo(_) | LogSpan::BeforeCall(_) | LogSpan::BeforeReport | LogSpan::Output(_) => {
+                self.first().saturating_sub(count)
+            }
         };
         let page = Page { from: page.from, to: page.to, first, cells };
         match span {
@@ -311,7 +346,7 @@ impl View {
             return LoadedUpTo::Nothing;
         }
         let Some(past) = self.past.as_deref().filter(|past| past.agent == agent.id) else {
-            return if agent.first_call().is_some() { LoadedUpTo::Coming } else { LoadedUpTo::Unkept };
+            return if Join::of(agent).is_some() { LoadedUpTo::Coming } else { LoadedUpTo::Unkept };
         };
         if let Some(error) = &past.error {
             return error.clone();
@@ -336,7 +371,7 @@ impl View {
         let (id, name) = (agent.id, agent.name.clone());
         let same = self.past.as_ref().is_some_and(|past| past.agent == id && past.join.0 >= agent.cells.first());
         if !same {
-            let join = agent.first_call();
+            let join = Join::of(agent);
             self.forget_past(agents);
             let Some(join) = join else { return };
             self.past = Some(Box::new(LogScrollback::new(id, join)));

@@ -97,17 +97,19 @@ fn the_model_reads_what_was_said_before() {
     let said = bench.model.requests().last().unwrap().clone();
     assert!(said.contains("say apple") && said.contains("say pear") && said.contains("say plum"), "{said}");
     assert_eq!(bench.sessions().len(), 2, "the copy is a session of its own");
-    let original = std::fs::read_to_string(bench.sessions()[0].join("main.jsonl")).unwrap();
-    let copy = std::fs::read_to_string(bench.sessions()[1].join("main.jsonl")).unwrap();
+    let is_copy = |dir: &PathBuf| std::fs::read_to_string(dir.join("meta.json")).unwrap().contains("forked_from");
+    let (copies, originals): (Vec<PathBuf>, Vec<PathBuf>) = bench.sessions().into_iter().partition(is_copy);
+    let record = |dir: &Path| std::fs::read_to_string(dir.join("main.jsonl")).unwrap();
+    let (original, copy) = (record(&originals[0]), record(&copies[0]));
     assert!(!original.contains("say plum") && copy.starts_with(&original) && copy.contains("say plum"));
-    assert!(std::fs::read_to_string(bench.sessions()[1].join("meta.json")).unwrap().contains(short));
+    assert!(std::fs::read_to_string(copies[0].join("meta.json")).unwrap().contains(short));
 
     // The words of one are in both.
     let output = bench.run(&["--resume", "apple", "-p", "say fig"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).contains("several sessions fit \"apple\"; name one:"), "{}", err(&output));
     out(&bench.run(&["--resume", "plum", "-p", "say fig"]));
-    assert!(std::fs::read_to_string(bench.sessions()[1].join("main.jsonl")).unwrap().contains("say fig"));
+    assert!(record(&copies[0]).contains("say fig"));
 }
 
 #[test]
