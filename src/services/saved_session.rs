@@ -244,7 +244,7 @@ fn children(store: &Store, index: &[Numbered]) -> BTreeMap<AgentId, Child> {
             room = room.saturating_sub(path.metadata().map_or(0, |facts| facts.len().min(bytes)));
         }
         let first = read.first().map_or(u64::MAX, |first| first.seq);
-        let is_cut = !read.first().is_some_and(|first| spawn_of(first).is_some());
+        let is_cut = read.first().is_none_or(|first| spawn_of(first).is_none());
         let events: Vec<Numbered> = landmarks.into_iter().filter(|it| it.seq < first).chain(read).collect();
         let (mut run, mut run_mode) = (LastRun::default(), spawn.run_mode);
         for event in events.iter().filter_map(Numbered::agent) {
