@@ -136,9 +136,9 @@ pub fn read_file(source: Source) -> Parsed {
             Err(error) => of_damaged(&bytes, error.valid_up_to(), source),
         },
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            Parsed::broken(source, "may not be read. Allow it, as with `chmod u+r`. The file is left out.".to_owned())
+            Parsed::broken(source, "permission denied. Allow reading with `chmod u+r`. File skipped.".to_owned())
         }
-        Err(error) => Parsed::broken(source, format!("cannot be read: {error}. The file is left out.")),
+        Err(error) => Parsed::broken(source, format!("cannot be read: {error}. File skipped.")),
     }
 }
 
@@ -146,12 +146,12 @@ fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
     // Opening a pipe would wait for someone to write into it.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
+        return Err(std::io::Error::other("not a regular file"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_BYTES)).unwrap_or_default());
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(std::io::Error::other(format!("it is larger than {} MiB, which no agent is", MAX_BYTES >> 20)));
+        return Err(std::io::Error::other(format!("larger than {} MiB, too large for an agent file", MAX_BYTES >> 20)));
     }
     Ok(bytes)
 }
@@ -168,7 +168,7 @@ fn of_damaged(bytes: &[u8], valid: usize, source: Source) -> Parsed {
         _ => String::from_utf8_lossy(bytes).into_owned(),
     };
     let line = memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1;
-    let message = "the file is not UTF-8, so some of its characters may be wrong. Save it as UTF-8.".to_owned();
+    let message = "not valid UTF-8, so some characters may be wrong. Save the file as UTF-8.".to_owned();
     let error = Diagnostic { path: source.path.clone(), line: Some(line), column: None, message };
     let mut parsed = load::parse(&text, source);
     parsed.diagnostics.insert(0, error);

@@ -209,8 +209,7 @@ fn narrow(entries: &mut [Entry], winner: usize) {
     let narrowed = narrow::narrowed(&own, other);
     if narrowed != *own {
         let message = format!(
-            "it takes the place of `{}` ({}) and is narrowed to the rights of that one. Give it another name to let it \
-             have its own.",
+            "replaces `{}` ({}), so it is limited to what that agent may do. Rename this agent to lift the limit.",
             other.name,
             other.source.tier.label()
         );

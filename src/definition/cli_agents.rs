@@ -10,16 +10,16 @@ use crate::message::sanitize_line;
 
 /// Reads the agents of `--agents`. On failure, returns what is wrong with the JSON and where, and how it should look.
 pub fn parse_cli_agents(json: &str) -> Result<Vec<Parsed>, String> {
-    const FORM: &str = r#"write it as {"name": {"description": "…", "prompt": "…"}}"#;
+    const FORM: &str = r#"expected {"name": {"description": "…", "prompt": "…"}}"#;
     let agents: Map<String, Value> = serde_json::from_str(json).map_err(|error| format!("{error}; {FORM}"))?;
     Ok(agents.into_iter().map(|(name, fields)| of_entry(name, fields)).collect())
 }
 
 fn of_entry(name: String, fields: Value) -> Parsed {
     let source = Source { tier: Tier::CommandLine, path: None };
-    let place = format!("`{}` of --agents: ", sanitize_line(&name));
+    let place = format!("`{}` in --agents: ", sanitize_line(&name));
     let Value::Object(mut fields) = fields else {
-        let message = format!("{place}it is not an object. Write {{\"description\": \"…\", \"prompt\": \"…\"}}.");
+        let message = format!("{place}not an object. Write {{\"description\": \"…\", \"prompt\": \"…\"}}.");
         return Parsed::broken(source, message);
     };
     let prompt = fields.shift_remove("prompt");

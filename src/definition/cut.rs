@@ -20,10 +20,10 @@ pub(super) struct Cut<'a> {
 /// Lines of a file that are looked through for a block that has no end.
 const MAX_HEAD: usize = 400;
 
-const NO_HEAD: &str = "it does not start with a `---` line, so it is not an agent file. Put `name` and `description` \
-                       between two `---` lines at its top, or move it out of the folder";
-const NO_END: &str = "the `---` line that ends its frontmatter is missing. Add it after the last field";
-const EMPTY: &str = "it is empty. Write an agent into it, or remove it";
+const NO_HEAD: &str = "no `---` line at the top, so this is not an agent file. Put `name` and `description` between \
+                       two `---` lines there, or move the file out of the folder";
+const NO_END: &str = "the frontmatter has no closing `---` line. Add one after the last field";
+const EMPTY: &str = "the file is empty. Define an agent in it, or delete it";
 
 /// Strips a byte order mark and normalises line ends.
 pub(super) fn normalise(text: &str) -> Cow<'_, str> {
@@ -55,13 +55,13 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
     if head.starts_with('{')
         && let Some(end) = end_of_json(head)
     {
-        let error = Some((line, "its fields are JSON. Other programs want YAML between two `---` lines"));
+        let error = Some((line, "the frontmatter is JSON. Other programs expect YAML between two `---` lines"));
         return Ok(Cut { block: &head[..end], lines_before: line - 1, body: &head[end..], error });
     }
     if keys::at_start_of(first).is_none() || !["name", "description"].iter().all(|key| holds(head, key)) {
         return Err((line, NO_HEAD));
     }
-    let error = Some((line, "the `---` line before its first field is missing. Add it"));
+    let error = Some((line, "the frontmatter has no opening `---` line. Add one before the first field"));
     let (end, rest) = match end_of(head, 0) {
         Some(end) => end,
         None => guessed_end(head).map(|end| (end, end)).ok_or((line, NO_HEAD))?,

@@ -34,7 +34,7 @@ pub enum DraftError {
     Name(&'static str),
     #[error("{} already exists. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
-    #[error("{} cannot be written: {error}. Choose another folder, or fix its permissions.", path.display())]
+    #[error("Cannot write {}: {error}. Choose another folder, or fix its permissions.", path.display())]
     Disk { path: PathBuf, error: std::io::Error },
 }
 
@@ -43,16 +43,16 @@ impl AgentDraft {
     /// says what is wrong.
     pub fn check_name(name: &str) -> Result<(), &'static str> {
         if name.is_empty() {
-            return Err("Give it a name, such as test-runner.");
+            return Err("Enter a name, such as test-runner.");
         }
         if name.len() > LONGEST_NAME {
-            return Err("The name is longer than 64 characters.");
+            return Err("Use 64 characters or fewer.");
         }
         if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
             return Err("Use lowercase letters, digits and dashes.");
         }
         if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-            return Err("Dashes stand between other characters, one at a time.");
+            return Err("Put single dashes between other characters only.");
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ impl AgentDraft {
                     && color.chars().all(|c| c.is_ascii_alphanumeric() || "-_ ".contains(c))
             }
         };
-        if fits { Ok(()) } else { Err("Write a name such as blue, or six digits such as #ff8800.") }
+        if fits { Ok(()) } else { Err("Enter a color such as blue, or a hex code such as #ff8800.") }
     }
 
     /// Returns a name that fits and is close to a text; empty if nothing of the text can stand in a name.

@@ -13,12 +13,15 @@ const MOST: usize = 99;
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// It is not in a file.
-    #[error("`{0}` has no file to copy. Make a new agent instead.")]
+    #[error("`{0}` has no file to copy. Create a new agent instead.")]
     NoText(String),
-    #[error("{} cannot be read: {error}.", path.display())]
+    #[error("Cannot read {}: {error}. Check its permissions.", path.display())]
     Unreadable { path: PathBuf, error: std::io::Error },
     /// Its name cannot be changed by a program.
-    #[error("The name of `{0}` is written in a way that only a person can change. Edit its file, or make a new agent.")]
+    #[error(
+        "Cannot rename the copy: `name` in the file of `{0}` has an unusual form. Copy the file by hand, or \
+             create a new agent."
+    )]
     Unnameable(String),
     #[error(transparent)]
     Unwritten(#[from] DraftError),

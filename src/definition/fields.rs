@@ -40,8 +40,8 @@ impl<'a> Reader<'a> {
     pub(super) fn take(&mut self, read: FrontmatterRead, block: &'a str, lines_before: usize) {
         (self.fields, self.block, self.lines_before) = (read.fields, block, lines_before);
         if let Some((line, error)) = read.error {
-            let hint = "Read piece by piece; put quotes around the value, or write it as a block after `|`";
-            self.report(lines_before + line, format!("the frontmatter is not YAML ({error}). {hint}."));
+            let hint = "Fields were read one by one; quote the value, or write it as a block after `|`";
+            self.report(lines_before + line, format!("the frontmatter is not valid YAML ({error}). {hint}."));
         }
     }
 
@@ -105,10 +105,7 @@ impl<'a> Reader<'a> {
     pub(super) fn text(&mut self, key: &str) -> Option<String> {
         let value = self.value(key)?;
         if matches!(value, Value::Array(_) | Value::Object(_)) {
-            self.report_at(
-                key,
-                format!("`{key}` is not a single value; it is ignored. Write one word after the colon."),
-            );
+            self.report_at(key, format!("`{key}` must be a single value; ignored. Write one word after the colon."));
             return None;
         }
         scalar(value)
@@ -119,7 +116,7 @@ impl<'a> Reader<'a> {
         let text = self.text(key).filter(|text| !matches!(text.as_str(), "auto" | "inherit"))?;
         let value: Result<T, String> = text.parse();
         if let Err(error) = &value {
-            self.report_at(key, format!("{}; the session's is used.", sanitize_line(error)));
+            self.report_at(key, format!("{}; using the session's.", sanitize_line(error)));
         }
         value.ok()
     }
@@ -130,7 +127,7 @@ impl<'a> Reader<'a> {
         let number = text.parse().ok().filter(|number| (1..=u64::from(u32::MAX)).contains(number));
         if number.is_none() {
             let text = sanitize_line(&text).into_owned();
-            self.report_at(key, format!("`{key}` is `{text}`, not a number from 1; the default is used."));
+            self.report_at(key, format!("`{key}: {text}` is not a positive whole number; using the default."));
         }
         number
     }
@@ -158,7 +155,7 @@ impl<'a> Reader<'a> {
                 self.report_at(
                     KEY,
                     format!(
-                        "`{KEY}` is `{text}`; only `worktree` is understood. The agent works among the project's files."
+                        "`{KEY}: {text}` is not supported; only `worktree` is. The agent works in the project itself."
                     ),
                 );
                 None
@@ -173,7 +170,7 @@ impl<'a> Reader<'a> {
             None | Some("false" | "no" | "off") => false,
             Some(other) => {
                 let other = sanitize_line(other).into_owned();
-                self.report_at(key, format!("`{key}` is `{other}`, neither `true` nor `false`; `false` is used."));
+                self.report_at(key, format!("`{key}: {other}` is neither `true` nor `false`; using `false`."));
                 false
             }
         }
@@ -197,13 +194,13 @@ impl<'a> Reader<'a> {
     pub(super) fn report_idle(&mut self, idle: &[(String, String)]) {
         for (key, value) in idle {
             let words = match key.as_str() {
-                "hooks" => {
-                    "`hooks` is not acted on: what they would check or block is not. Use `tools` for limits.".to_owned()
-                }
+                "hooks" => "`hooks` are not supported: they neither check nor block anything. Restrict the agent with \
+                     `tools`."
+                    .to_owned(),
                 "permissionMode" => {
-                    format!("`permissionMode: {value}` is not known here; the mode of the session holds.")
+                    format!("`permissionMode: {value}` is not supported; using the session's mode.")
                 }
-                key => format!("`{key}` is understood and not acted on."),
+                key => format!("`{key}` is not supported; ignored."),
             };
             self.report_at(key, words);
         }
@@ -215,8 +212,8 @@ impl<'a> Reader<'a> {
         let unknown: Vec<(String, Option<&str>)> =
             unknown.map(|key| (sanitize_line(key).into_owned(), keys::meant(key))).take(MAX_DOUBTS).collect();
         for (key, meant) in unknown {
-            let hint = meant.map(|meant| format!(" If you mean `{meant}`, write that."));
-            self.report_at(&key, format!("`{key}` is not a field and is ignored.{}", hint.unwrap_or_default()));
+            let hint = meant.map(|meant| format!(" Did you mean `{meant}`?"));
+            self.report_at(&key, format!("unknown field `{key}`; ignored.{}", hint.unwrap_or_default()));
         }
         for (line, written, known) in self.spelt_otherwise().into_iter().take(MAX_DOUBTS) {
             self.report(

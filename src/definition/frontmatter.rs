@@ -60,7 +60,7 @@ fn strictly(yaml: &str) -> Result<Fields, (usize, String)> {
         return Ok(Fields::new());
     }
     if yaml.len() > MAX_YAML {
-        return Err((1, format!("it is longer than {} KiB", MAX_YAML / 1024)));
+        return Err((1, format!("longer than {} KiB", MAX_YAML / 1024)));
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {

@@ -46,8 +46,8 @@ impl KnownNames {
         let [tools_line, disallowed_line, model_line] = parsed.lines;
         if !allowed.is_empty() && !allowed.iter().any(|name| tools::is_here(name, &self.tools)) {
             let message = format!(
-                "it cannot work: none of its `tools` exists here ({}). Name tools of this program, or leave `tools` out \
-                 for all.",
+                "cannot run: none of its `tools` exist here ({}). Name tools that Belvedere has, or omit `tools` to \
+                 allow all.",
                 shown(&allowed.join(", "))
             );
             parsed.diagnostics.push(error(tools_line, message));
@@ -55,22 +55,20 @@ impl KnownNames {
             return;
         }
         let mut errors = Vec::new();
-        let lists = [
-            (allowed, "it is left out", tools_line),
-            (&definition.disallowed_tools, "it forbids nothing", disallowed_line),
-        ];
+        let lists =
+            [(allowed, "ignored", tools_line), (&definition.disallowed_tools, "nothing is blocked", disallowed_line)];
         for (names, outcome, line) in lists {
             for name in names.iter().filter(|name| !tools::knows_tool(name, &self.tools)).take(MAX_FAULTS) {
-                let nearest = tools::nearest(name, &self.tools).map(|near| format!(" Perhaps you mean `{near}`."));
-                let message = format!("there is no tool `{}`; {outcome}.{}", shown(name), nearest.unwrap_or_default());
+                let nearest = tools::nearest(name, &self.tools).map(|near| format!(" Did you mean `{near}`?"));
+                let message = format!("unknown tool `{}`; {outcome}.{}", shown(name), nearest.unwrap_or_default());
                 errors.push(error(line, message));
             }
         }
         errors.extend(edits_unread(definition).map(|message| error(tools_line, message)));
         if let Some(model) = definition.model.as_deref().filter(|model| !(self.is_model)(model)) {
             let message = format!(
-                "`{model}` begins as no known model does; where the service has none of that name, the parent's is used. \
-                 Write an alias such as `haiku`, or a full name."
+                "unknown model `{model}`; unless the service has one by that name, the parent's is used. Write an \
+                 alias such as `haiku`, or a full name."
             );
             errors.push(error(model_line, message));
         }
@@ -83,7 +81,7 @@ fn edits_unread(definition: &AgentDefinition) -> Option<String> {
     let ToolsField::List(names) = &definition.tools else { return None };
     let has = |tool| names.iter().any(|name| tools::bare_name(name).eq_ignore_ascii_case(tool));
     let is_cut_off = has("Edit") && !has("Read");
-    is_cut_off.then(|| "`Edit` changes only what was read, and `Read` is not among the `tools`. Add it.".to_owned())
+    is_cut_off.then(|| "`Edit` changes only files that were read, and `Read` is not in `tools`. Add `Read`.".to_owned())
 }
 
 fn shown(names: &str) -> String {

@@ -30,7 +30,7 @@ fn of_text<'a>(reader: &mut Reader<'a>, text: &'a str, source: &Source) -> Optio
     let cut = match cut::cut(text) {
         Ok(cut) => cut,
         Err((line, error)) => {
-            reader.report(line, format!("{error}. The file is left out."));
+            reader.report(line, format!("{error}. File skipped."));
             return None;
         }
     };
@@ -44,14 +44,13 @@ fn of_text<'a>(reader: &mut Reader<'a>, text: &'a str, source: &Source) -> Optio
 fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<AgentDefinition> {
     reader.doubt_unknown_keys();
     let Some(description) = reader.prose("description") else {
-        reader.report_head("there is no `description`, so no one could choose it. Add one. The file is left out.");
+        reader.report_head("no `description`, so nothing says when to use this agent. Add one. File skipped.");
         return None;
     };
     let name = name(reader)?;
     let prompt = body.trim().to_owned();
     if prompt.is_empty() {
-        reader
-            .report_head("there is no text after the frontmatter, so the agent has no instructions. Write them there.");
+        reader.report_head("no text after the frontmatter, so the agent has no instructions. Write them there.");
     }
     let (permission_mode, foreign_mode) = reader.permission_mode();
     let mut idle_fields = reader.idle(&keys::IDLE);
@@ -88,27 +87,32 @@ fn name(reader: &mut Reader<'_>) -> Option<String> {
         let stem = reader.path().and_then(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
         let such_as = stem.map(|stem| format!(", such as `name: {}`", sanitize_line(&stem))).unwrap_or_default();
         reader.report_head(format!(
-            "there is no `name`, as in notes that lie beside agents. Add one{such_as}, to make it an agent. The file is \
-             left out."
+            "no `name`, so this is not an agent. To make it one, add a name{such_as}. File skipped."
         ));
         return None;
     };
     let mut name = sanitize_line(&written).trim().to_owned();
     if let Some((cut, _)) = name.char_indices().nth(MAX_NAME_CHARS) {
         name.truncate(cut);
-        reader.report_at("name", format!("the name is cut: it has more than {MAX_NAME_CHARS} characters."));
+        reader.report_at(
+            "name",
+            format!(
+                "the name is longer than {MAX_NAME_CHARS} characters and was cut. Shorten \
+                          it."
+            ),
+        );
     }
     if loose_name(&name).is_empty() {
         reader.report_at(
             "name",
-            format!("nobody could call an agent `{name}`. Give it a name such as `test-runner`. The file is left out."),
+            format!("`{name}` is not usable as a name. Write one such as `test-runner`. File skipped."),
         );
         return None;
     }
     if is_of_plugin(&name) {
         let message = format!(
-            "`{name}` has the form `plugin:agent`, and other programs leave such a file out. Write a `-`. The file is \
-             left out."
+            "`{name}` has the form `plugin:agent`, which is reserved for plugins. Write `-` instead of `:`. File \
+             skipped."
         );
         reader.report_at("name", message);
         return None;
@@ -133,7 +137,13 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
         return Some(model);
     }
     let shown: String = sanitize_line(&model).chars().take(60).collect();
-    reader.report_at(key, format!("`{shown}` is not a model name; the parent's model is used. Write an alias such as `haiku`, a full name, or `inherit`."));
+    reader.report_at(
+        key,
+        format!(
+            "`{shown}` is not a model name; using the parent's model. Write an alias such as \
+                                   `haiku`, a full name, or `inherit`."
+        ),
+    );
     None
 }
 
@@ -148,7 +158,7 @@ fn color(reader: &mut Reader<'_>) -> Option<String> {
         _ => {
             reader.report_at(
                 "color",
-                format!("`{color}` is not a color; one is chosen. Write a name, or six digits such as `#ff8800`."),
+                format!("`{color}` is not a color; picked another. Write a name, or a hex code such as `#ff8800`."),
             );
             None
         }
@@ -159,8 +169,8 @@ fn memory(reader: &mut Reader<'_>, source: &Source) -> Option<MemoryScope> {
     let text = reader.text("memory")?;
     match text.to_lowercase().as_str() {
         "user" if source.tier.is_of_project() => {
-            let words = "an agent of a project does not read your notes of other projects; it keeps notes of this one. \
-                         Write `memory: project`.";
+            let words = "a project agent cannot read your notes from other projects; using `project`. Write `memory: \
+                         project`.";
             reader.report_at("memory", words.to_owned());
             Some(MemoryScope::Project)
         }
@@ -172,7 +182,7 @@ fn memory(reader: &mut Reader<'_>, source: &Source) -> Option<MemoryScope> {
             let text = sanitize_line(&text);
             reader.report_at(
                 "memory",
-                format!("`{text}` is not a kind of memory; it keeps none. Write user, project or local."),
+                format!("`memory: {text}` is not supported; the agent keeps no notes. Write user, project or local."),
             );
             None
         }

@@ -13,13 +13,13 @@ const LONGEST: usize = 40;
 
 /// Returns the entries of `tools`; `None` if there is no such field.
 pub(super) fn allowed(reader: &mut Reader<'_>) -> Option<Vec<String>> {
-    list(reader, "tools", "the agent gets none.")
+    list(reader, "tools", "the agent gets no tools.")
 }
 
 /// Returns the entries of `disallowedTools` in all spellings.
 pub(super) fn disallowed(reader: &mut Reader<'_>) -> Vec<String> {
     let keys = ["disallowedTools", "disallowed-tools", "disallowed_tools"];
-    let list = |key| list(reader, key, &format!("it forbids nothing. Write `{key}: Write, Edit`."));
+    let list = |key| list(reader, key, &format!("nothing is blocked. Write `{key}: Write, Edit`."));
     keys.into_iter().filter_map(list).flatten().collect()
 }
 
@@ -29,7 +29,7 @@ fn list(reader: &mut Reader<'_>, key: &str, outcome: &str) -> Option<Vec<String>
     let is_list = matches!(value, Value::String(_) | Value::Array(_));
     let names = names_of(value);
     if !is_list {
-        reader.report_at(key, format!("`{key}` is neither a list nor names with commas; {outcome}"));
+        reader.report_at(key, format!("`{key}` must be a list, or names separated by commas; {outcome}"));
     }
     Some(names)
 }

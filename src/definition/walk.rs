@@ -69,7 +69,7 @@ impl Walk<'_> {
             return;
         }
         if depth > MAX_DEPTH || self.entered.len() > MAX_FOLDERS {
-            let reason = "the folder lies too deep, or there are too many; it is left out. Move its agents further up.";
+            let reason = "too many folders, or nested too deeply; folder skipped. Move its agents up.";
             return self.error(folder, reason.to_owned());
         }
         match fs::read_dir(folder) {
@@ -79,20 +79,17 @@ impl Walk<'_> {
                 for entry in entries {
                     self.seen += 1;
                     if self.seen > MAX_ENTRIES {
-                        let reason = "there are too many files; the rest is left out. Keep nothing here but agents.";
+                        let reason = "too many files; the rest are skipped. Keep only agents in this folder.";
                         return self.error(folder, reason.to_owned());
                     }
                     self.entry(&entry, depth);
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                self.error(folder, "is not a folder. Remove it, and make a folder for agents.".to_owned());
+                self.error(folder, "not a folder. Delete this file and create a folder for agents.".to_owned());
             }
             Err(error) => {
-                self.error(
-                    folder,
-                    format!("the folder cannot be read: {error}. Make it readable, as with `chmod u+rx`."),
-                );
+                self.error(folder, format!("cannot read this folder: {error}. Allow reading with `chmod u+rx`."));
             }
         }
     }
@@ -129,7 +126,7 @@ impl Walk<'_> {
                 None => self.found.files.push(path),
             }
         } else {
-            self.error(&path, "is a pipe, a socket or a device, not a file; it is left out. Remove it.".to_owned());
+            self.error(&path, "a pipe, socket or device, not a regular file; skipped. Delete it.".to_owned());
         }
     }
 
@@ -138,14 +135,13 @@ impl Walk<'_> {
         let bounds = self.dir.bounds.as_ref()?;
         if !bounds.owner.trusts(metadata.uid()) {
             let whose = nix::unistd::User::from_uid(metadata.uid().into()).ok().flatten();
-            let whose = whose.map_or_else(|| format!("the user {}", metadata.uid()), |user| user.name);
-            return Some(format!("belongs to {whose}, so it is not used. If you trust it, make it yours with chown."));
+            let whose = whose.map_or_else(|| format!("user {}", metadata.uid()), |user| user.name);
+            return Some(format!("owned by {whose}, so skipped. If you trust this file, make it yours with `chown`."));
         }
         let target = fs::canonicalize(path).ok()?;
         (!target.starts_with(&bounds.root)).then(|| {
             format!(
-                "leads out of the project, to {}, so it is not followed. Copy the file here, or put it in \
-                 ~/.claude/agents.",
+                "links to {}, outside the project, so skipped. Copy the file here, or put it in ~/.claude/agents.",
                 target.display()
             )
         })
@@ -155,14 +151,14 @@ impl Walk<'_> {
     fn unreachable(&mut self, path: &Path, error: &std::io::Error) {
         let reason = match (error.kind(), fs::read_link(path)) {
             (ErrorKind::NotFound, Ok(target)) => {
-                format!("the link leads to {}, which is not there. Fix the link or remove it.", target.display())
+                format!("broken link: {} does not exist. Fix or delete the link.", target.display())
             }
             // It was removed while it was looked at.
             (ErrorKind::NotFound, Err(_)) => return,
             (_, Ok(target)) => {
-                format!("the link to {} cannot be followed: {error}. Fix the link or remove it.", target.display())
+                format!("cannot follow the link to {}: {error}. Fix or delete it.", target.display())
             }
-            (_, Err(_)) => format!("cannot be read: {error}. Make it readable, or remove it."),
+            (_, Err(_)) => format!("cannot be read: {error}. Make it readable, or delete it."),
         };
         self.error(path, reason);
     }

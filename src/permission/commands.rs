@@ -9,7 +9,7 @@ use std::str::Chars;
 /// What a redirection may write to without making a file.
 const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 /// Why arithmetic is not looked into.
-const COMPUTES: &str = "it computes with variables";
+const COMPUTES: &str = "it does arithmetic";
 /// Why backticks are not: another grammar of quotes holds between them.
 const BACKTICKS: &str = "it contains backticks";
 /// How deep substitutions and subshells may nest.
@@ -71,13 +71,11 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
     }
     let Some(name) = words.first() else { return Ok(words) };
     if name.form == Form::Expanded {
-        return Err("a command name in it is only known at run time");
+        return Err("the name of a command is known only at run time");
     }
     let program = base_name(&name.text).to_ascii_lowercase();
     if name.text == "for" {
-        return sets_harmless_variable(&words)
-            .then(Vec::new)
-            .ok_or("a loop variable in it may be one that bash acts on");
+        return sets_harmless_variable(&words).then(Vec::new).ok_or("its loop variable may have a meaning to bash");
     }
     if CLOSING.contains(&name.text.as_str()) {
         return Ok(Vec::new());
@@ -175,7 +173,7 @@ impl Splitter<'_> {
         let mut open = Open::default();
         loop {
             match self.chars.next() {
-                None if close.is_some() => return Err("something in it is left unclosed"),
+                None if close.is_some() => return Err("something in it is not closed"),
                 None => break,
                 c if c == close => break,
                 Some(c) => self.character(c, &mut open, depth)?,
@@ -238,7 +236,7 @@ impl Splitter<'_> {
 
     fn comment(&mut self, depth: usize) -> Result<(), &'static str> {
         if depth > 0 {
-            return Err("a comment in it stands inside parentheses");
+            return Err("it has a comment inside parentheses");
         }
         while self.chars.next_if(|c| *c != '\n').is_some() {}
         Ok(())
@@ -261,7 +259,7 @@ impl Splitter<'_> {
             return Ok(());
         }
         if c == '<' && self.chars.peek() == Some(&'<') {
-            return Err("a document for standard input stands in it");
+            return Err("it contains a here-document");
         }
         let second = self.chars.next_if(|next| matches!(next, '>' | '|' | '&'));
         let is_stream = second == Some('&') && self.names_stream();
@@ -303,7 +301,7 @@ impl Splitter<'_> {
                 self.list(Some(')'), depth + 1)
             }
             Some('[') => Err(COMPUTES),
-            Some('\'') => Err("a quote with escapes stands in it"),
+            Some('\'') => Err("it contains a `$'…'` string"),
             Some('{') => {
                 while let Some(c) = self.chars.next_if(|c| *c == '{' || *c == '_' || c.is_ascii_alphanumeric()) {
                     open.word().text.push(c);
@@ -317,7 +315,7 @@ impl Splitter<'_> {
     fn escape(&mut self, open: &mut Open) -> Result<(), &'static str> {
         match self.chars.next() {
             // Between signs that belong together, bash sees nothing of it.
-            Some('\n') => return Err("a backslash joins two of its lines"),
+            Some('\n') => return Err("it continues a line with a backslash"),
             Some(c) => open.word().text.push(c),
             None => open.word().text.push('\\'),
         }

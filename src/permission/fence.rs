@@ -50,7 +50,7 @@ impl Fence {
         let instead = match path.strip_prefix(&self.origin) {
             Ok(inside) if inside.as_os_str().is_empty() => self.root.clone(),
             Ok(inside) => self.root.join(inside),
-            Err(_) => return Some(words(path, &self.root, "Stay below")),
+            Err(_) => return Some(words(path, &self.root, "Stay in")),
         };
         Some(words(path, &instead, "Use"))
     }
@@ -58,7 +58,7 @@ impl Fence {
     /// Refuses to read a folder that has a closed one below it: a search would go there.
     fn holds_closed(&self, path: &Path) -> Option<String> {
         let holds = !path.starts_with(&self.root) && self.closed.iter().any(|folder| folder.starts_with(path));
-        holds.then(|| words(path, &self.root, "Stay below"))
+        holds.then(|| words(path, &self.root, "Stay in"))
     }
 
     /// Refuses a command that names a closed folder. Quotes and needless slashes hide no name; a command that works its
@@ -74,7 +74,12 @@ impl Fence {
             places.any(|rest| begins(rest, name) && !is_own(rest))
         };
         let named = self.spellings.iter().find(is_named)?;
-        Some(words(Path::new(named), &self.root, "The command already runs in it: name files relative to it, or below"))
+        Some(words(
+            Path::new(named),
+            &self.root,
+            "The command already runs in your worktree: use relative paths, or \
+                                                  paths under",
+        ))
     }
 
     /// Returns the place among the project's own files of one in the checkout.
@@ -98,7 +103,7 @@ impl Fence {
 fn words(path: &Path, instead: &Path, use_it: &str) -> String {
     let shown = |path: &Path| sanitize_line(&path.to_string_lossy()).into_owned();
     format!(
-        "You work in a git worktree of your own, and {} is outside of it, among the files of others. {use_it} {} instead.",
+        "You work in your own git worktree, and {} is outside it. {use_it} {} instead.",
         shown(path),
         shown(instead)
     )

@@ -27,9 +27,7 @@ pub enum Grant {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a permission; write a tool's name, `Bash(command)`, `Bash(prefix:*)` or `Read(/absolute/folder)`"
-)]
+#[error("`{0}` is not a permission; write a tool name, `Bash(command)`, `Bash(prefix:*)` or `Read(/absolute/folder)`")]
 pub struct GrantError(String);
 
 impl Grant {

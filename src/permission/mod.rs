@@ -273,7 +273,7 @@ impl Permissions {
             _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",
-            AccessKind::Write { path } if !project.is_plain_file(path) => "other programs run or obey these settings",
+            AccessKind::Write { path } if !project.is_plain_file(path) => "other programs act on this file",
             AccessKind::Write { .. } => "every edit needs approval",
             AccessKind::Execute { command, .. }
                 if !grants::is_simple(command) && state.grants.name_part_of(command, &self.holder) =>
@@ -283,10 +283,10 @@ impl Permissions {
             AccessKind::Execute { command, .. }
                 if grants::is_simple(command) && state.grants.name_beginning_of(command, &self.holder) =>
             {
-                "its start is allowed, but the rest may do harm"
+                "only its beginning is allowed; the rest may do harm"
             }
             AccessKind::Execute { command, .. } if is_read_only(command) => {
-                "it may leave the project or run the project's programs"
+                "it may reach outside the project or run its programs"
             }
             AccessKind::Execute { .. } => "it may modify files",
         };
@@ -321,7 +321,7 @@ pub fn decide(
             AccessKind::Execute { .. } => {
                 format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)
             }
-            _ => "Plan mode: nothing is written. Describe the change instead of making it.".to_owned(),
+            _ => "Plan mode: files cannot be changed. Describe the change instead of making it.".to_owned(),
         });
     }
     if grants.cover(access, project, asker) {

@@ -66,8 +66,8 @@ impl PermissionMode {
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
-            Self::Default => "reading is allowed, the rest asks",
-            Self::AcceptEdits => "edits of the project's files are allowed too",
+            Self::Default => "reading is allowed, everything else asks",
+            Self::AcceptEdits => "edits in the project are allowed too",
             Self::Plan => "only reading is allowed",
             Self::BypassPermissions => "everything is allowed",
         }
@@ -86,7 +86,7 @@ impl FromStr for PermissionMode {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|mode| mode.name()).collect();
-            format!("unknown permission mode `{name}`; one of {}", names.join(", "))
+            format!("unknown permission mode `{name}` (use one of {})", names.join(", "))
         })
     }
 }

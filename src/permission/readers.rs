@@ -30,7 +30,7 @@ pub(super) fn doubt_about(words: &[Word]) -> Option<&'static str> {
     let program = base_name(&name.text);
     let is_systems = name.text.rsplit_once('/').is_none_or(|(folder, _)| SYSTEM.contains(&folder));
     if !is_systems || !is_reader(program) {
-        return Some("a program in it may start others, or write what does");
+        return Some("it runs a program that may start others");
     }
     let arguments: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
     let is_literal = words.iter().all(|word| word.form == Form::Literal);
@@ -42,7 +42,7 @@ pub(super) fn doubt_about(words: &[Word]) -> Option<&'static str> {
         program if options::has_table(program) => is_literal && options::are_harmless(&[program], &arguments),
         _ => true,
     };
-    (!is_plain).then_some("options of a program in it start others, write files, or may do so")
+    (!is_plain).then_some("it uses options that may start programs or write files")
 }
 
 /// Returns `true` if `test` takes a word as the name of a variable, in which the shell computes, or as such an operator.

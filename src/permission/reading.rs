@@ -11,9 +11,9 @@ use super::sed;
 use super::shell::{is_read_only, stays_inside};
 
 /// What an agent reads whose command was refused because it is none of these.
-pub(super) const ALLOWED: &str = "It may run one plain command, without pipes, redirections or expansions, on paths \
-    inside the project: git diff, log, show, grep, blame or status, cat, head, tail, wc, ls, grep, rg, find without \
-    actions, sed -n with line numbers. Read, Grep and Glob do the same.";
+pub(super) const ALLOWED: &str = "Run one plain command, without pipes, redirections or expansions, on paths inside \
+the project: git diff, log, show, grep, blame or status, cat, head, tail, wc, ls, grep, rg, find without \
+    actions, sed -n with line numbers. Or use Read, Grep and Glob.";
 
 /// A program, its long options and its letters.
 type Row = (&'static [&'static str], &'static str, &'static str);

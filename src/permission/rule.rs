@@ -151,7 +151,7 @@ impl Rule {
                     Ok(commands) if commands.iter().any(|words| self.hits(words)) => Verdict::Forbidden,
                     // A repository names programs that git runs, unless the line is one query under guard.
                     Ok(commands) if has_git(&commands) && !(*guarded && is_git_query(command)) => Verdict::Uncertain(
-                        "git runs programs of the repository's, unless one plain query is all of the line",
+                        "git may run programs that the repository names, unless the line is one plain query",
                     ),
                     Ok(commands) => {
                         commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)

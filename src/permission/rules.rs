@@ -52,9 +52,10 @@ impl Rules {
         if let Some(list) = outside {
             let named: Vec<&str> = list.iter().filter(|rule| rule.names(&access.tool)).map(Rule::text).collect();
             return Some(match named.as_slice() {
-                [] => format!("This agent may not use {}. Go on without it.", access.tool),
+                [] => format!("This agent may not use {}. Continue without it.", access.tool),
                 named => format!(
-                    "This agent may use {} only as {} says. Stay within that, with one plain command at a time, or go on without it.",
+                    "This agent may use {} only as {} allows. Stay within that, one plain command at a time, or \
+                     continue without it.",
                     access.tool,
                     quoted(named)
                 ),
@@ -62,12 +63,11 @@ impl Rules {
         }
         self.forbidden.iter().flat_map(|list| list.iter()).find_map(|rule| match rule.verdict(access) {
             Verdict::Passes => None,
-            Verdict::Forbidden => Some(format!(
-                "This agent may not do that: `{}` is forbidden to it. Go on without it.",
-                rule.text()
-            )),
+            Verdict::Forbidden => {
+                Some(format!("This agent may not do that: `{}` is denied. Continue without it.", rule.text()))
+            }
             Verdict::Uncertain(why) => Some(format!(
-                "`{}` is forbidden to this agent, and it is unclear whether this line does it: {why}. Write plain commands.",
+                "`{}` is denied to this agent, and this line might do it: {why}. Use plain commands.",
                 rule.text()
             )),
         })

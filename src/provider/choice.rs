@@ -96,12 +96,12 @@ impl Endpoint {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    #[error("{provider} needs a key: set {variable}, or choose another model with --model {}.", forms())]
+    #[error("{provider} needs an API key: set {variable}, or choose another model with --model {}.", forms())]
     MissingKey { provider: String, variable: String },
     /// A provider was named that has no model of its own to fall back on.
-    #[error("{provider} needs the name of a model: --model {provider}/NAME.")]
+    #[error("{provider} needs a model name: --model {provider}/NAME.")]
     MissingModel { provider: String },
-    #[error("{variable} is not an address ({value}). It must look like http://host:port/v1.")]
+    #[error("{variable} is not a URL ({value}). Write it like http://host:port/v1.")]
     BadAddress { variable: String, value: String },
     /// No server that was asked has what was wished for.
     #[error(

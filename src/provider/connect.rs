@@ -39,8 +39,8 @@ impl Proxy {
         let Some(found) = through(&value) else {
             // A name and a password may stand before the host.
             let shown = value.rsplit('@').next().unwrap_or_default();
-            let detail = format!("has no address that can be read ({shown}); it must look like http://host:port");
-            let proxy = format!("The proxy of {variable}");
+            let detail = format!("has an invalid address ({shown}); write it like http://host:port");
+            let proxy = format!("The proxy in {variable}");
             return Err(proxy_error(ErrorKind::ProxySettings, proxy, detail, variable));
         };
         let host = found.uri().host().unwrap_or_default();
@@ -54,12 +54,12 @@ impl Proxy {
             return self.wants_password();
         }
         let refused = root.contains("tunnel error");
-        let did = if refused { "refused the connection" } else { "gives no connection" };
+        let did = if refused { "refused to connect" } else { "could not connect" };
         self.error(ErrorKind::Proxy, format!("{did} to {place} ({root})"))
     }
 
     pub(super) fn wants_password(&self) -> ProviderError {
-        let detail = "refused: 407, it wants a name and a password (http://name:password@host:port)";
+        let detail = "requires a user name and password (407); add them as http://name:password@host:port";
         self.error(ErrorKind::ProxySettings, detail.to_owned())
     }
 
@@ -69,20 +69,20 @@ impl Proxy {
 }
 
 fn proxy_error(kind: ErrorKind, proxy: String, detail: String, variable: &str) -> ProviderError {
-    let advice = format!("Check {variable}, or except the host with NO_PROXY.");
+    let advice = format!("Check {variable}, or exempt the host with NO_PROXY.");
     ProviderError { advice, ..ProviderError::new(kind, proxy, detail) }
 }
 
 /// What is wrong with a connection, and what to do.
 pub(super) type Advice = (String, &'static str);
 
-const TRUST: &str = "Set SSL_CERT_FILE to the file of the authority that signed it.";
-const LEAF: &str = "Make one that is not an authority (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
-                    sign one with it.";
-const RENEW: &str = "Renew it, or set the clock.";
-const RENAME: &str = "Write the base URL with a name that the certificate has.";
-const LEAVE_OUT_TLS: &str = "Begin the base URL with http://.";
-const USE_TLS: &str = "Begin the base URL with https://.";
+const TRUST: &str = "Set SSL_CERT_FILE to the certificate of the authority that signed it.";
+const LEAF: &str = "Create a server certificate (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
+                    sign one with this authority.";
+const RENEW: &str = "Renew it, or correct the clock.";
+const RENAME: &str = "Use a host name from the certificate in the base URL.";
+const LEAVE_OUT_TLS: &str = "Start the base URL with http://.";
+const USE_TLS: &str = "Start the base URL with https://.";
 const LOOK: &str = "Check the base URL and the server's certificate.";
 
 /// Returns what is wrong with TLS if that is why there is no connection.
@@ -91,7 +91,7 @@ pub(super) fn tls_advice(error: &reqwest::Error) -> Option<Advice> {
     Some(match cause {
         rustls::Error::InvalidCertificate(error) => of_certificate(error),
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            ("what answers does not speak TLS".to_owned(), LEAVE_OUT_TLS)
+            ("the server does not speak TLS".to_owned(), LEAVE_OUT_TLS)
         }
         other => (other.to_string(), LOOK),
     })
@@ -104,10 +104,10 @@ fn of_certificate(error: &CertificateError) -> Advice {
         E::Expired | E::ExpiredContext { .. } => ("its certificate has expired".to_owned(), RENEW),
         E::NotValidYet | E::NotValidYetContext { .. } => ("its certificate is not valid yet".to_owned(), RENEW),
         E::NotValidForName | E::NotValidForNameContext { .. } => {
-            ("its certificate is for another name".to_owned(), RENAME)
+            ("its certificate is for another host name".to_owned(), RENAME)
         }
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            ("its certificate belongs to an authority (CA:TRUE), not to a server".to_owned(), LEAF)
+            ("its certificate is for a certificate authority (CA:TRUE), not a server".to_owned(), LEAF)
         }
         other => (format!("its certificate is not valid: {other}"), LOOK),
     }
@@ -117,7 +117,7 @@ fn of_certificate(error: &CertificateError) -> Advice {
 pub(super) fn plain_advice(base: &Url, words: &str) -> Option<Advice> {
     let signs = ["invalid HTTP version", "HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port"];
     let wants_tls = base.scheme() == "http" && signs.iter().any(|sign| words.contains(sign));
-    wants_tls.then(|| ("what answers speaks TLS only".to_owned(), USE_TLS))
+    wants_tls.then(|| ("the server speaks only TLS".to_owned(), USE_TLS))
 }
 
 /// Returns the error at the bottom of all that wrap it.

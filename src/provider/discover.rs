@@ -63,12 +63,12 @@ impl Miss {
         let name_one = format!("name one with --model {name}/NAME");
         match &self.why {
             Why::Refused(error, Some(status)) if error.kind == ErrorKind::Authentication => {
-                format!("{place} answers {status}: check {key}.")
+                format!("{place} answered {status}: check {key}.")
             }
             Why::Refused(error, Some(status)) if error.kind == ErrorKind::MissingKey => {
                 let start =
                     if self.endpoint.is_named { String::new() } else { format!(" and start with --model {name}") };
-                format!("{place} answers {status}: set {key}{start}.")
+                format!("{place} answered {status}: set {key}{start}.")
             }
             Why::Refused(_, Some(status @ (404 | 405))) => {
                 format!(
@@ -81,17 +81,16 @@ impl Miss {
             Why::Refused(error, None) => error.to_string(),
             Why::Late => format!("{place} did not list its models in time: {name_one}."),
             Why::NoList => {
-                format!("{place} answers with something other than a list of models: check the address, or {name_one}.")
+                format!("{place} did not answer with a list of models: check the address, or {name_one}.")
             }
             Why::Lacks(models) => {
-                let missing = wanted
-                    .map_or_else(|| "no model that writes text".to_owned(), |wanted| format!("no model {wanted}"));
+                let missing = wanted.map_or_else(|| "no text model".to_owned(), |wanted| format!("no model {wanted}"));
                 let mut has =
                     models.iter().take(NAMED_MODELS).map(|id| sanitize_line(id)).collect::<Vec<_>>().join(", ");
                 if models.len() > NAMED_MODELS {
                     has = format!("{has} and {} more", models.len() - NAMED_MODELS);
                 }
-                let has = if models.is_empty() { "nothing".to_owned() } else { has };
+                let has = if models.is_empty() { "none".to_owned() } else { has };
                 format!("{place} has {missing}; it has {has}.")
             }
         }

@@ -48,7 +48,7 @@ impl ErrorKind {
         match self {
             Self::NotFound => "Check --model and the base URL.",
             Self::Network => "Check the network and the base URL.",
-            Self::Protocol => "Check that the base URL belongs to this kind of API.",
+            Self::Protocol => "Check that the base URL is for this kind of API.",
             _ => "",
         }
     }
@@ -91,8 +91,8 @@ impl fmt::Display for ProviderError {
             ErrorKind::ContextTooLong => write!(f, "The conversation is too long for the model ({detail})."),
             ErrorKind::NotFound => write!(f, "{provider} has no such model or address ({detail})."),
             ErrorKind::Network => write!(f, "No connection to {provider} ({detail})."),
-            ErrorKind::Interrupted => write!(f, "The answer from {provider} broke off ({detail})."),
-            ErrorKind::Protocol => write!(f, "{provider} sent something that does not match its API ({detail})."),
+            ErrorKind::Interrupted => write!(f, "The response from {provider} was cut off ({detail})."),
+            ErrorKind::Protocol => write!(f, "{provider} sent an unexpected response ({detail})."),
             ErrorKind::BadRequest | ErrorKind::Unsupported => match unsupported {
                 Some(part) => {
                     write!(f, "{provider} does not support {} for {} ({detail}).", part.feature.words(), part.model)

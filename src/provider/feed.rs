@@ -218,7 +218,7 @@ impl Feed {
         reader.settle(result)?;
         match reader.progress {
             StreamProgress::Open => {
-                Err(reader.service.error(ErrorKind::Protocol, "a document that is not a model's answer"))
+                Err(reader.service.error(ErrorKind::Protocol, "a document that is not a model response"))
             }
             StreamProgress::Stopped | StreamProgress::Complete => self.end(),
         }
@@ -238,7 +238,7 @@ impl Feed {
             return Err(error);
         }
         match reader.progress {
-            StreamProgress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the answer ended early")),
+            StreamProgress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the response ended early")),
             StreamProgress::Stopped | StreamProgress::Complete => {
                 reader.complete();
                 Ok(())

@@ -144,13 +144,13 @@ impl Http {
         // Where the service is shown by its address, that need not be said twice.
         let host = if self.service.is_at_home() { format!("{}: ", place(&self.base)) } else { String::new() };
         let words = match () {
-            () if silent => format!("{host}silent for too long"),
+            () if silent => format!("{host}no data for too long"),
             () if error.is_connect() => format!("{host}{root}"),
             // A server that wants TLS often says nothing, and hangs up.
             () if error.is_request() && self.base.scheme() == "http" => {
-                format!("{host}it hung up: {root}; if it speaks TLS only, the base URL has to begin with https://")
+                format!("{host}the server hung up: {root}; if it speaks only TLS, start the base URL with https://")
             }
-            () => format!("{host}the connection broke: {root}"),
+            () => format!("{host}connection lost: {root}"),
         };
         self.service.error(ErrorKind::Network, &words)
     }
@@ -163,7 +163,7 @@ impl Http {
         let status = answer.status();
         if status.is_redirection() {
             let target = answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
-            let words = format!("it redirects to {target}; keys are not sent on to another host");
+            let words = format!("redirects to {target}; keys are never forwarded to another host");
             return Err(self.service.error(ErrorKind::NotFound, &words));
         }
         if !status.is_success() {
@@ -194,7 +194,7 @@ impl Http {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
-            "text/html" => Err(self.service.error(ErrorKind::Protocol, "text/html instead of a stream of events")),
+            "text/html" => Err(self.service.error(ErrorKind::Protocol, "text/html instead of an event stream")),
             "application/json" => {
                 let mut json = Vec::new();
                 // The feed refuses one that is larger, so no more than that is read.

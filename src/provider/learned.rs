@@ -12,7 +12,7 @@ use super::{ErrorKind, ProviderError, Request};
 use crate::message::{Message, ResultPart};
 
 /// What stands in the place of a picture.
-const NO_PICTURE: &str = "[picture left out: this model takes none]";
+const NO_PICTURE: &str = "[image omitted: this model accepts none]";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feature {
@@ -24,8 +24,8 @@ impl Feature {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Pictures => "pictures",
-            Self::Thinking => "the settings for reasoning",
+            Self::Pictures => "images",
+            Self::Thinking => "reasoning settings",
         }
     }
 

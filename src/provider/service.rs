@@ -112,7 +112,7 @@ impl Service {
         let bearer = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
         let value = HeaderValue::from_str(&format!("{bearer}{}", secret.expose()));
         let (Ok(name), Ok(mut value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
-            let words = "the key holds characters that no key has, such as a line end";
+            let words = "the key contains an invalid character, such as a line break";
             return Err(self.error(ErrorKind::Authentication, words));
         };
         value.set_sensitive(true);
@@ -150,7 +150,7 @@ impl Service {
                 (ErrorKind::MissingKey, format!("Set {}.", self.key_hint()))
             }
             ErrorKind::Authentication => (kind, format!("Check {} and its access to this model.", self.key_hint())),
-            ErrorKind::Internal if self.is_own => (kind, format!("See the log of {}.", self.shown)),
+            ErrorKind::Internal if self.is_own => (kind, format!("Check the log of {}.", self.shown)),
             _ => return error,
         };
         ProviderError { kind, advice, ..error }

@@ -66,22 +66,23 @@ pub enum Refusal {
     #[error("This agent may not use `{wanted}`. Available: {available}.")]
     ForbiddenType { wanted: String, available: String },
     #[error(
-        "The task is too brief ({chars} characters, at least {least}). Say WHAT to look into, WHERE, and WHAT TO RETURN; \
-         the agent sees nothing of this conversation."
+        "The task is too brief ({chars} characters; write at least {least}). Say WHAT to look into, WHERE, and WHAT \
+        TO RETURN; \
+         the agent sees none of this conversation."
     )]
     TooBrief { chars: usize, least: usize },
     /// Filtering left nothing.
-    #[error("No tool is left for `{agent}`: {reasons}. Allow a tool that exists, or leave the list out.")]
+    #[error("`{agent}` would have no tools: {reasons}. Allow a tool that exists, or omit the list.")]
     NoTools {
         agent: String,
         /// Each entry and why it fell away.
         reasons: String,
     },
-    #[error("The limit of {limit} subagents for one request is reached. Use direct tools instead.")]
+    #[error("Limit of {limit} subagents per request reached. Use your own tools instead.")]
     TooMany { limit: u32 },
-    #[error("Agents may not nest deeper than {limit}. Use direct tools instead.")]
+    #[error("Subagents may nest at most {limit} deep. Use your own tools instead.")]
     TooDeep { limit: u32 },
-    #[error("A worktree cannot be made here: {why}. Leave `isolation` out, and give files to one agent only.")]
+    #[error("Cannot create a worktree: {why}. Omit `isolation`, and let only one agent change each file.")]
     NoWorktrees {
         /// Why, for people and models.
         why: &'static str,
@@ -89,10 +90,10 @@ pub enum Refusal {
     #[error("You have no subagent `{wanted}`. You have: {known}.")]
     NoSuchAgent { wanted: String, known: String },
     /// It cannot be resumed, because it has not ended.
-    #[error("{name} still works. SendMessage tells it more, TaskStop stops it.")]
+    #[error("{name} is still running. Message it with SendMessage, or stop it with TaskStop.")]
     StillWorks { name: String },
     /// It worked in an earlier run of the program, and nobody made it ready.
-    #[error("{name} cannot go on: there is no model to ask.")]
+    #[error("{name} cannot resume: no model is connected. Choose one with /model.")]
     NotReady { name: String },
     /// The model that was asked for cannot be used; the text says why.
     #[error("{0}")]

@@ -209,7 +209,7 @@ impl Tree {
 
 impl Outcome {
     pub(in crate::subagent) fn broken() -> Self {
-        Self::unstarted(Status::Failed, "The agent failed: an error in Belvedere itself, noted in its log.")
+        Self::unstarted(Status::Failed, "The agent failed: internal error in Belvedere; see its log.")
     }
 
     /// Returns the outcome of a run that never began.

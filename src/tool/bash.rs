@@ -45,10 +45,10 @@ pub(super) struct BashInput {
     /// The command line.
     #[serde(alias = "cmd")]
     command: String,
-    /// Milliseconds it may take: 120000 unless given, at most 600000.
+    /// Timeout in milliseconds: 120000 by default, at most 600000.
     #[serde(default)]
     timeout: Option<u64>,
-    /// What it does, in five to ten words, for the user.
+    /// What the command does, in five to ten words, for the user.
     #[serde(default)]
     description: Option<String>,
 }
@@ -80,11 +80,11 @@ impl Tool for Bash {
     async fn prepare(&self, input: BashInput, context: &ToolContext) -> Result<(Plan, PreparedCommand), ToolOutput> {
         let line = input.command;
         if line.trim().is_empty() {
-            return Err(ToolOutput::error("The command is empty. Say what to run."));
+            return Err(ToolOutput::error("The command is empty. Give a command to run."));
         }
         if line.contains('\0') {
             return Err(ToolOutput::error(
-                "The command holds a NUL character, which no shell accepts. Write it as \\0.",
+                "The command contains a NUL character, which no shell accepts. Write it as \\0.",
             ));
         }
         let guard = Guard::of(&line, context).await;
@@ -220,18 +220,18 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
     let seconds = time.as_secs_f32();
     let fate = |all: &str| match remains {
         Remains::Nothing | Remains::Ended => all.to_owned(),
-        Remains::Unended(count) => format!("{} could not be ended and may still run", counted(count, "process")),
-        Remains::Unsupervised => {
-            "the command ended its supervisor; what was found of its processes was ended".to_owned()
+        Remains::Unended(count) => {
+            format!("{} could not be killed and may still be running", counted(count, "process"))
         }
+        Remains::Unsupervised => "the command killed its supervisor; the processes found were killed".to_owned(),
     };
-    let all_ended = fate("the command and its processes were ended");
+    let all_ended = fate("the command and its processes were killed");
     let (words, short, is_error) = match end {
         End::Exited(status) => {
             let words = exit_words(*status);
             let kept = match remains {
                 Remains::Nothing => String::new(),
-                _ => format!("; {}", fate("processes left in the background were ended with it")),
+                _ => format!("; {}", fate("its background processes were killed")),
             };
             (format!("[{words}{kept}]"), words, !status.success())
         }
@@ -240,7 +240,7 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
             (format!("[{words}; {all_ended}]"), words, true)
         }
         End::Cancelled => (format!("[{INTERRUPTED}: {all_ended}]"), INTERRUPTED.to_owned(), true),
-        End::Lost => (format!("[how the command ended is not known; {all_ended}]"), "lost".to_owned(), true),
+        End::Lost => (format!("[no exit status; {all_ended}]"), "lost".to_owned(), true),
     };
     let mut text = output.text();
     if text.is_empty() {
@@ -266,7 +266,7 @@ fn exit_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => nix::sys::signal::Signal::try_from(signal)
-            .map_or_else(|_| format!("ended by signal {signal}"), |signal| format!("ended by {signal}")),
+            .map_or_else(|_| format!("killed by signal {signal}"), |signal| format!("killed by {signal}")),
         (None, None) => "ended".to_owned(),
     }
 }

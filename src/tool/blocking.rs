@@ -32,7 +32,7 @@ where
         () = tokio::time::sleep(FILE_SYSTEM_TIMEOUT) => {
             giving_up.cancel();
             return Err(ToolOutput::error(format!(
-                "The file system did not answer within {} s; the call was given up. Try another place.",
+                "The file system did not respond within {} s. Try another path.",
                 FILE_SYSTEM_TIMEOUT.as_secs()
             )));
         }
@@ -41,5 +41,5 @@ where
             Err(_) => return Err(ToolOutput::error(INTERRUPTED)),
         },
     };
-    done.unwrap_or_else(|error| Err(ToolOutput::error(format!("The tool broke down: {error}. Try another way."))))
+    done.unwrap_or_else(|error| Err(ToolOutput::error(format!("The tool crashed: {error}. Try another way."))))
 }

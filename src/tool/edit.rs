@@ -55,14 +55,14 @@ impl Tool for Edit {
 
 fn change(path: &Path, input: &EditInput, context: &ToolContext) -> Result<Change, ToolOutput> {
     if input.old_string.is_empty() {
-        return Err(ToolOutput::error("old_string is empty. Name the text to replace; to make a file, use Write."));
+        return Err(ToolOutput::error("old_string is empty. Give the text to replace; to create a file, use Write."));
     }
     if input.old_string == input.new_string {
         return Err(ToolOutput::error("old_string and new_string are the same: there is nothing to change."));
     }
     let shown = relative(path, &context.cwd);
     let Some(old) = before(path, context)? else {
-        return Err(ToolOutput::error(format!("{shown} does not exist. To make a file, use Write.")));
+        return Err(ToolOutput::error(format!("{shown} does not exist. To create a file, use Write.")));
     };
     let Some(bytes) = &old.bytes else {
         return Err(ToolOutput::error(format!("{shown} is too large to edit here. Use Bash with sed or a script.")));

@@ -30,7 +30,7 @@ pub(super) struct Glob(pub(super) Ignores);
 pub(super) struct GlobInput {
     /// Pattern with * ? ** [a-z] {a,b}; one without a slash matches at any depth.
     pattern: String,
-    /// Folder to search; the working directory unless given.
+    /// Folder to search; the working directory by default.
     #[serde(default, alias = "dir", alias = "directory")]
     path: Option<String>,
 }
@@ -68,7 +68,7 @@ impl Tool for Glob {
 fn query(input: GlobInput) -> Result<(String, GlobSet), ToolOutput> {
     let pattern = input.pattern.trim();
     if pattern.is_empty() {
-        return Err(ToolOutput::error("The pattern is empty. Use for example **/*.rs."));
+        return Err(ToolOutput::error("The pattern is empty. Use one such as **/*.rs."));
     }
     let (folder, rest) = split(pattern);
     let base = folder_or_cwd(input.path);
@@ -81,7 +81,7 @@ fn query(input: GlobInput) -> Result<(String, GlobSet), ToolOutput> {
     let glob = GlobBuilder::new(&any_depth).literal_separator(true).build();
     let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
         let reason = one_line(&error.kind().to_string(), 200);
-        ToolOutput::error(format!("The pattern does not work: {reason}. Use * ? ** [a-z] {{a,b}}."))
+        ToolOutput::error(format!("Invalid pattern: {reason}. Use * ? ** [a-z] {{a,b}}."))
     })?;
     Ok((start, matcher))
 }
@@ -100,7 +100,7 @@ fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext
     let shown_root = relative(root, &context.cwd);
     match std::fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Name the folder to search."))),
+        Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Give the folder to search."))),
         Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with LS."))),
     }
     let watch = Watch::new(&context.cancel);
@@ -127,7 +127,7 @@ fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext
     match unread.into_inner() {
         0 => {}
         count => {
-            text.push(format!("[{} could not be looked into: no permission, or too deep]", counted(count, "place")));
+            text.push(format!("[{} could not be searched: no permission, or too deep]", counted(count, "place")));
         }
     }
     if watch.is_late() {

@@ -39,16 +39,16 @@ pub(super) struct Grep(pub(super) Ignores);
 pub(super) struct GrepInput {
     /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
     pub(super) pattern: String,
-    /// File or folder to search; the working directory unless given.
+    /// File or folder to search; the working directory by default.
     #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
     path: Option<String>,
-    /// Only files whose name fits, such as *.rs or **/*.{ts,tsx}; several separated by blanks, ! excludes.
+    /// Only files whose names match, such as *.rs or **/*.{ts,tsx}; separate several with spaces, exclude with !.
     #[serde(default, alias = "include")]
     glob: Option<String>,
     /// Only files of this type, such as rust, py, js, go.
     #[serde(default, rename = "type")]
     file_type: Option<String>,
-    /// What to show; files_with_matches unless given.
+    /// What to show; files_with_matches by default.
     #[serde(default)]
     output_mode: Mode,
     /// Lines to show after each match (content).
@@ -60,16 +60,16 @@ pub(super) struct GrepInput {
     /// Lines to show before and after each match (content).
     #[serde(default, rename = "-C", alias = "context")]
     around: Option<usize>,
-    /// Show line numbers (content); true unless given.
+    /// Show line numbers (content); true by default.
     #[serde(default, rename = "-n")]
     numbers: Option<bool>,
     /// Ignore case.
     #[serde(default, rename = "-i")]
     pub(super) ignore_case: Option<bool>,
-    /// Let . match line ends and matches span lines.
+    /// Let . match line breaks, and matches span lines.
     #[serde(default)]
     pub(super) multiline: Option<bool>,
-    /// Lines or files to show: 250 unless given, 0 for as many as fit.
+    /// Lines or files to show: 250 by default, 0 for as many as fit.
     #[serde(default)]
     head_limit: Option<usize>,
     /// Lines or files to skip first.
@@ -179,12 +179,10 @@ fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOu
     let globs = |list| split_list(list, ['{', '}'], |c| c == ',' || c.is_whitespace());
     for glob in input.glob.as_deref().into_iter().flat_map(globs) {
         for form in forms(glob, root, cwd) {
-            overrides
-                .add(&form)
-                .map_err(|error| ToolOutput::error(format!("The glob `{glob}` does not work: {error}.")))?;
+            overrides.add(&form).map_err(|error| ToolOutput::error(format!("Invalid glob `{glob}`: {error}.")))?;
         }
     }
-    overrides.build().map_err(|error| ToolOutput::error(format!("The glob does not work: {error}.")))
+    overrides.build().map_err(|error| ToolOutput::error(format!("Invalid glob: {error}.")))
 }
 
 /// Returns the forms in which a glob is looked up below `root`: models write it as seen from the folder searched, from the
@@ -366,11 +364,11 @@ impl Page {
         };
         text.push_str(&self.text);
         if self.shown == 0 {
-            let _ = writeln!(text, "[offset {} lies past the end of the result]", self.skip);
+            let _ = writeln!(text, "[offset {} is past the end of the results]", self.skip);
         }
         if self.cut {
             self.skip += self.shown;
-            let _ = writeln!(text, "[{summary} in all; go on with offset {}, or narrow the search]", self.skip);
+            let _ = writeln!(text, "[{summary} in total; continue with offset {}, or narrow the search]", self.skip);
         }
         text.push_str(&unread);
         if watch.is_late() {

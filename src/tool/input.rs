@@ -48,13 +48,13 @@ pub(super) fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(
     let words = match T::deserialize(&given) {
         Ok(input) => return Ok(input),
         Err(error) => match unknown::<T>(given, &error.to_string()).as_slice() {
-            [] => format!("the input does not fit: {error}."),
+            [] => format!("invalid input: {error}."),
             names => without(names, &fields),
         },
     };
     let required = schema["required"].as_array().map(|all| all.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     Err(ToolOutput::error(format!(
-        "{tool}: {words} Fields: {}. Required: {}. Call it again with a corrected input.",
+        "{tool}: {words} Parameters: {}. Required: {}. Call again with corrected input.",
         fields.join(", "),
         required.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |names| names.join(", ")),
     )))
@@ -93,8 +93,8 @@ fn without(names: &[String], fields: &[&str]) -> String {
     let one = |name: &String| {
         let near = similar::get_close_matches(name.as_str(), fields, 1, 0.6);
         let near = near.first().filter(|_| name.len() <= LONGEST);
-        let near = near.map(|near| format!(" Perhaps you mean `{near}`."));
-        format!("there is no parameter `{}`, so nothing was done.{}", one_line(name, LONGEST), near.unwrap_or_default())
+        let near = near.map(|near| format!(" Did you mean `{near}`?"));
+        format!("unknown parameter `{}`; nothing was done.{}", one_line(name, LONGEST), near.unwrap_or_default())
     };
     names.iter().map(one).collect::<Vec<_>>().join(" ")
 }

@@ -28,7 +28,7 @@ pub(super) struct Ls(pub(super) Ignores);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LsInput {
-    /// Folder to list; the working directory unless given.
+    /// Folder to list; the working directory by default.
     #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
     path: Option<String>,
     /// Patterns of entries to leave out.
@@ -84,7 +84,7 @@ fn list(root: &Path, unwanted: &GlobSet, ignores: &Ignores, context: &ToolContex
         text.push_str(if is_empty { "  (empty)\n" } else { "  (all entries are ignored or left out)\n" });
     }
     if tree.full {
-        let _ = writeln!(text, "[Only {MAX_ENTRIES} entries are shown, top levels first. List a folder below.]");
+        let _ = writeln!(text, "[Only {MAX_ENTRIES} entries are shown, top levels first. List a subfolder for more.]");
     }
     if watch.is_late() {
         text.push_str(LATE);
@@ -98,7 +98,7 @@ fn list(root: &Path, unwanted: &GlobSet, ignores: &Ignores, context: &ToolContex
 
 fn unwanted(patterns: &[String]) -> Result<GlobSet, ToolOutput> {
     let mut set = GlobSetBuilder::new();
-    let bad = |error: globset::Error| ToolOutput::error(format!("A pattern of ignore does not work: {error}."));
+    let bad = |error: globset::Error| ToolOutput::error(format!("Invalid ignore pattern: {error}."));
     for pattern in patterns {
         let pattern = pattern.trim_end_matches('/');
         set.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(bad)?);

@@ -87,7 +87,7 @@ fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOut
     match Kind::of(&start) {
         Kind::Image(media_type) => image(file, start, media_type, &shown, metadata.len()),
         Kind::Binary(what) => Ok(ToolOutput::error(format!(
-            "{shown} is {what} ({}), not text; it is not shown. Use Bash with a fitting program to look into it.",
+            "{shown} is {what} ({}), not text. Use Bash with a suitable program to look inside.",
             size(metadata.len())
         ))),
         Kind::Text => {
@@ -109,7 +109,7 @@ impl Kind {
     fn of(start: &[u8]) -> Self {
         const KNOWN: [(&[u8], &str); 8] = [
             (b"%PDF-", "a PDF document"),
-            (b"PK\x03\x04", "a ZIP archive or a document packed as one"),
+            (b"PK\x03\x04", "a ZIP archive or a ZIP-based document"),
             (b"\x1f\x8b", "gzip-compressed data"),
             (b"\x7fELF", "an ELF program or library"),
             (b"SQLite format 3\0", "an SQLite database"),
@@ -139,7 +139,7 @@ impl Kind {
 fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
     let too_large = || {
         ToolOutput::error(format!(
-            "{shown} is a picture of {}; pictures up to {} can be shown. Make a smaller copy first.",
+            "{shown} is an image of {}; the limit is {}. Make a smaller copy first.",
             size(length),
             size(IMAGE_BYTES)
         ))
@@ -153,12 +153,12 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
     }
     let Some((width, height)) = pixels(&bytes) else {
         return Err(ToolOutput::error(format!(
-            "{shown} begins as {media_type} but is no whole picture; it is not shown."
+            "{shown} begins like {media_type} but is not a complete image. Check the file."
         )));
     };
     if width.max(height) > IMAGE_SIDE {
         return Err(ToolOutput::error(format!(
-            "{shown} has {width}×{height} pixels; up to {IMAGE_SIDE} a side can be shown. Make a smaller copy first."
+            "{shown} has {width}×{height} pixels; the limit is {IMAGE_SIDE} per side. Make a smaller copy first."
         )));
     }
     let words = format!("{media_type}, {width}×{height}, {}", size(bytes.len() as u64));
@@ -254,7 +254,7 @@ impl Page {
         let name = shown_path.display();
         if self.gave_up && self.shown == 0 {
             return ToolOutput::error(format!(
-                "Line {} of {name} lies beyond the first {} of the file. Use Bash with sed or tail for it.",
+                "Line {} of {name} is beyond the first {} of the file. Use Bash with sed or tail instead.",
                 self.first,
                 size(SCAN_BYTES)
             ));
@@ -264,7 +264,7 @@ impl Page {
         }
         if self.shown == 0 {
             return ToolOutput::text(
-                format!("({name} has {}; offset {} lies past the end.)", counted(self.seen, "line"), self.first),
+                format!("({name} has {}; offset {} is past the end.)", counted(self.seen, "line"), self.first),
                 "past the end",
             );
         }
@@ -273,12 +273,12 @@ impl Page {
             let more = if self.ended { "" } else { "more than " };
             let asked = input.limit.is_some_and(|limit| limit <= self.shown);
             let advice =
-                if asked { String::new() } else { format!(" Go on with offset {}, or search with Grep.", last + 1) };
+                if asked { String::new() } else { format!(" Continue with offset {}, or search with Grep.", last + 1) };
             let _ =
                 writeln!(self.text, "[Lines {}–{last} of {more}{}.{advice}]", self.first, counted(self.seen, "line"));
         }
         if self.lossy {
-            self.text.push_str("[Not valid UTF-8: the bytes that are not are shown as �. Edit refuses such a file.]\n");
+            self.text.push_str("[Not valid UTF-8: invalid bytes are shown as �. Edit refuses such files.]\n");
         }
         let summary = counted(self.shown, "line");
         ToolOutput::text(self.text, summary)

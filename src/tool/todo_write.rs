@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limit::counted;
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::permission::ToolKind;
 
@@ -32,10 +31,7 @@ impl Tool for TodoWrite {
     }
 
     fn title(&self, input: &TodoInput, _context: &ToolContext) -> String {
-        match input.todos.len() {
-            1 => "1 entry".to_owned(),
-            entries => format!("{entries} entries"),
-        }
+        entries(input.todos.len())
     }
 
     async fn prepare(&self, input: TodoInput, _context: &ToolContext) -> Result<(Plan, Vec<Todo>), ToolOutput> {
@@ -49,12 +45,16 @@ impl Tool for TodoWrite {
 
 fn checked(todos: Vec<Todo>) -> Result<Vec<Todo>, ToolOutput> {
     if todos.len() > MAX_ENTRIES {
-        return Err(ToolOutput::error(format!("The list may have up to {MAX_ENTRIES} entries. Merge some.")));
+        return Err(ToolOutput::error(format!("The list may have at most {MAX_ENTRIES} entries. Merge some.")));
     }
     if todos.iter().any(|todo| todo.content.trim().is_empty()) {
-        return Err(ToolOutput::error("An entry has no content. Say what is to be done."));
+        return Err(ToolOutput::error("An entry has no content. Say what to do."));
     }
     Ok(todos)
+}
+
+fn entries(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 fn noted(items: Vec<Todo>) -> ToolOutput {
@@ -65,7 +65,7 @@ fn noted(items: Vec<Todo>) -> ToolOutput {
         0 | 1 => "",
         _ => " Keep one entry in_progress at a time.",
     };
-    let text = format!("Noted: {}, {summary}.{advice}", counted(items.len(), "thing"));
+    let text = format!("Noted: {}, {summary}.{advice}", entries(items.len()));
     ToolOutput { view: Some(ToolView::Todos { items }), ..ToolOutput::text(text, summary) }
 }
 
@@ -73,11 +73,11 @@ fn noted(items: Vec<Todo>) -> ToolOutput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
-    /// What is to be done, imperative.
+    /// What to do, in the imperative.
     pub content: String,
     /// How far it is.
     pub status: TodoStatus,
-    /// What to show while it is being done, such as "Running tests".
+    /// What to show while it is in progress, such as "Running tests".
     #[serde(default)]
     pub active_form: String,
 }

@@ -57,7 +57,7 @@ fn in_style_of(old: &str, mut new: String) -> (String, &'static str) {
     let mut note = "";
     if is_crlf(old) && !new.contains('\r') && new.contains('\n') {
         new = new.replace('\n', "\r\n");
-        note = " Its lines end in CRLF as before.";
+        note = " Line endings stay CRLF.";
     }
     if old.starts_with('\u{feff}') && !new.starts_with('\u{feff}') {
         new.insert(0, '\u{feff}');

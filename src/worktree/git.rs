@@ -213,7 +213,7 @@ impl GitCall<'_> {
             talked = timeout(GIT_TIMEOUT, talk) => match talked {
                 Ok(Ok((code, mut out, complaint))) => {
                     if out.len() > self.limit && self.limit == ANSWER_BYTES {
-                        return Err(WorktreeError::Git { act: self.act, said: "its answer is too long".to_owned() });
+                        return Err(WorktreeError::Git { act: self.act, said: "its output is too long".to_owned() });
                     }
                     out.truncate(self.limit);
                     return Ok(GitOutput { act: self.act, code, out, said: one_line(&complaint) });
@@ -242,7 +242,7 @@ impl GitCall<'_> {
             .kill_on_drop(self.stopping == Stopping::Anytime);
         command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if self.git.dir.is_dir() => WorktreeError::NoGit,
-            _ => WorktreeError::Disk { path: self.git.dir.clone(), act: "worked in", source: error },
+            _ => WorktreeError::Disk { path: self.git.dir.clone(), act: "opened", source: error },
         })
     }
 }
@@ -250,7 +250,7 @@ impl GitCall<'_> {
 impl GitOutput {
     /// Returns the error of a run that should have succeeded.
     pub(super) fn failed(self) -> WorktreeError {
-        let said = if self.said.is_empty() { "it gave no reason".to_owned() } else { self.said };
+        let said = if self.said.is_empty() { "no reason given".to_owned() } else { self.said };
         WorktreeError::Git { act: self.act, said }
     }
 }

@@ -104,7 +104,7 @@ async fn need_a_program(git: &Git, [base, ours, theirs]: [&str; 3]) -> Result<Ve
     let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
     let is_gits_own = |value: &[u8]| GITS_OWN.iter().any(|name| name.as_bytes() == value);
     let special = fields.chunks_exact(3).filter(|entry| !is_gits_own(entry[2]));
-    Ok(special.map(|entry| Conflict { path: path_of(entry[0]), why: "its own merge program is not run" }).collect())
+    Ok(special.map(|entry| Conflict { path: path_of(entry[0]), why: "its custom merge driver is not run" }).collect())
 }
 
 /// Joins two commits that both stand on the base. No file is touched.
@@ -152,16 +152,16 @@ fn conflicts<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Vec<Conflict> {
 
 fn words(kind: &str) -> &'static str {
     match kind.trim().trim_matches(['(', ')']) {
-        "contents" => "both sides changed the same place",
+        "contents" => "both sides changed the same lines",
         "binary" => "both sides changed a binary file",
         "modify/delete" => "one side changed it, the other deleted it",
         "rename/delete" => "one side renamed it, the other deleted it",
         "rename/rename" => "both sides renamed it",
         "rename involved in collision" => "two files would get the same name",
         "file/directory" => "a file on one side is a folder on the other",
-        "distinct modes" | "distinct types" => "it became different things on both sides",
-        kind if kind.contains("directory rename") => "one side renamed the folder in which the other put it",
-        kind if kind.contains("submodule") => "it is a repository of its own",
+        "distinct modes" | "distinct types" => "its type differs between the sides",
+        kind if kind.contains("directory rename") => "one side renamed the folder the other put it in",
+        kind if kind.contains("submodule") => "it is a nested git repository",
         _ => "both sides changed it",
     }
 }

@@ -176,7 +176,7 @@ impl Worktrees {
     async fn check_version(&self, repository: &Repository, cancel: &CancellationToken) -> Result<(), WorktreeError> {
         let untrusted = repository.checkouts();
         let git = Git::alone(&self.program(&untrusted)?, &untrusted, &repository.top, cancel);
-        let found = git.call("telling its version").arg("--version").line().await?;
+        let found = git.call("checking its version").arg("--version").line().await?;
         let mut numbers = found.split([' ', '.', '-']).filter_map(|part| part.parse::<u32>().ok());
         match (numbers.next(), numbers.next()) {
             (Some(major), Some(minor)) if (major, minor) >= OLDEST_GIT => Ok(()),

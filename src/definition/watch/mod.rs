@@ -104,7 +104,7 @@ fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message
 }
 
 fn unable(error: &notify::Error) -> Ended {
-    tracing::warn!(%error, "the system does not tell of changed files; agent files are looked at every {POLL:?}");
+    tracing::warn!(%error, "the system does not report file changes; checking agent files every {POLL:?}");
     Ended::Unable
 }
 
@@ -152,7 +152,7 @@ impl Watches {
             self.plan = plan;
         }
         if self.plan.is_cut() {
-            tracing::warn!("there are very many folders of agents; not all of them are watched");
+            tracing::warn!("too many folders of agents; some are not watched");
         }
         Ok(())
     }
@@ -232,7 +232,7 @@ fn reload(library: &Library) {
     let age_ms = newest(library, &changes).and_then(|at| at.elapsed().ok()).map(|age| age.as_millis());
     let CatalogChanges { added, changed, removed, errors } = changes;
     let errors = errors.len();
-    tracing::info!(?added, ?changed, ?removed, errors, took_ms, age_ms, "agent files in force");
+    tracing::info!(?added, ?changed, ?removed, errors, took_ms, age_ms, "agent files reloaded");
 }
 
 /// Returns when the newest of the changed files was written.

@@ -24,8 +24,8 @@ pub(crate) fn text(direct: &Direct, evidence: &Evidence) -> String {
         let why = output.split_once(": ").map(|(_, why)| format!(" {why}")).unwrap_or_default();
         return format!("{title} was not run: the user said no.{why}");
     }
-    if exchange.is_error && output.starts_with("Nobody is there to ask") {
-        return format!("{title} was not run. {}", output.trim_end_matches(" Go on without it."));
+    if exchange.is_error && output.starts_with("Nobody is there to approve this") {
+        return format!("{title} was not run. {}", output.trim_end_matches(" Continue without it."));
     }
     // The sentence above the output says how the command ended.
     let is_command = direct.call.name == "Bash";

@@ -34,7 +34,7 @@ fn stem(word: &str) -> &str {
 
 /// Returns the wish in a task to draft an agent.
 pub(crate) fn wish(task: &str) -> Option<&str> {
-    let (before, after) = TASK.trim_end().split_once("{{wish}}")?;
+    let (before, after) = TASK.trim_end().split_once("{{request}}")?;
     Some(task.strip_prefix(before)?.strip_suffix(after)?.trim())
 }
 

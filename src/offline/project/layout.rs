@@ -70,7 +70,7 @@ impl AnswerPart for LayoutPart {
     fn report(&self, evidence: &Evidence) -> Report {
         let files = Self::files(evidence);
         let listing = evidence.output(&lines_per_file()).unwrap_or_default().to_lowercase();
-        let is_cut = contains_any(&listing, "truncated|left out|omitted|more lines|go on with");
+        let is_cut = contains_any(&listing, "truncated|left out|omitted|more lines|continue with");
         let least = if is_cut { "at least " } else { "" };
         let by_language = tally(&files, |path| paths::language(path).map(str::to_owned));
         let by_folder = tally(&files, |path| path.split_once('/').map(|(top, _)| format!("`{top}/`")));

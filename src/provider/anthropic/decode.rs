@@ -168,7 +168,9 @@ impl MessagesDecoder {
                 }
                 Some(Open::Thinking { .. } | Open::Other) => {}
                 // The event that began it was lost.
-                None => return Err(self.service.error(ErrorKind::Protocol, "input for a tool call that never began")),
+                None => {
+                    return Err(self.service.error(ErrorKind::Protocol, "input for a tool call that never started"));
+                }
             }
         }
         Ok(())
@@ -228,9 +230,8 @@ impl Decode for MessagesDecoder {
         if data == "[DONE]" {
             return Ok(StreamProgress::Open);
         }
-        let wire = object::<WireEvent<'_>>(data).map_err(|error| {
-            self.service.error(ErrorKind::Protocol, &format!("an event that cannot be read: {error}"))
-        })?;
+        let wire = object::<WireEvent<'_>>(data)
+            .map_err(|error| self.service.error(ErrorKind::Protocol, &format!("an unreadable event: {error}")))?;
         let Some(wire) = wire else { return Ok(StreamProgress::Open) };
         if &*wire.kind == "error" || (wire.kind.is_empty() && wire.error.is_some()) {
             return Err(self.service.stream_error(data));

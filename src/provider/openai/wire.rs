@@ -207,7 +207,7 @@ fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult]) {
         turns.push(Turn::Tool { tool_call_id: &result.call_id, content: result_text(result) });
     }
     if !pictures.is_empty() {
-        pictures.insert(0, Part::Text { text: Cow::Borrowed("The pictures of the tool results above:") });
+        pictures.insert(0, Part::Text { text: Cow::Borrowed("Images from the tool results above:") });
         turns.push(Turn::User { content: Said::Parts(pictures) });
     }
 }

@@ -81,7 +81,7 @@ impl ModelSources<'_> {
         Ok(match find(name, scope) {
             Ok(found) if scope == ModelScope::Here && may_cost_more(&found.model, &self.main.model) => {
                 let note = format!(
-                    "{} comes with the project and may not choose a model ({}) that may cost more than yours. {} answers \
+                    "{} is a project agent and may not choose a model ({}) that may cost more than yours. Using {} \
                      instead.",
                     sanitize_line(&self.definition.name),
                     found.model.display,
@@ -91,7 +91,7 @@ impl ModelSources<'_> {
             }
             Ok(found) => (found, None),
             Err(why) => {
-                let note = format!("{} {} answers instead.", sanitize_line(&why), self.parent.model.display);
+                let note = format!("{} Using {} instead.", sanitize_line(&why), self.parent.model.display);
                 (self.parent.clone(), Some(note))
             }
         })

@@ -386,7 +386,7 @@ impl Conversation {
         if settled.is_err()
             && let Some(running) = self.running.take()
         {
-            tracing::error!("the main agent does not end");
+            tracing::error!("the main agent did not end in time");
             running.task.abort();
         }
     }
@@ -446,7 +446,7 @@ impl Answering {
         if let Ok(answered) = AssertUnwindSafe(self.work(connecting, &task, transcript)).catch_unwind().await {
             return answered;
         }
-        tracing::error!("the main agent broke");
+        tracing::error!("the main agent panicked");
         let outcome = Outcome::broken();
         self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
         (outcome, before)

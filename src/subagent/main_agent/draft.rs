@@ -38,7 +38,7 @@ impl Tree {
             run_mode: RunMode::Foreground,
             wants_report: false,
             options: Box::default(),
-            task: TASK.trim_end().replace("{{wish}}", wish.trim()),
+            task: TASK.trim_end().replace("{{request}}", wish.trim()),
         };
         let unable = match connecting.await {
             Ok(connection) => {

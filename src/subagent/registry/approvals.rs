@@ -66,9 +66,13 @@ impl Approver for Unattended {
 pub fn unattended_refusal(grant: Option<&Grant>) -> String {
     match grant {
         Some(grant) => format!(
-            "Nobody is there to ask. It would need --allowedTools {} or another --permission-mode. Go on without it.",
+            "Nobody is there to approve this. To allow it, start with --allowedTools {} or another --permission-mode. \
+             Continue without it.",
             shell_word(&grant.to_string())
         ),
-        None => "Nobody is there to ask, and no entry of --allowedTools allows just this. Go on without it.".to_owned(),
+        None => {
+            "Nobody is there to approve this, and no --allowedTools entry allows exactly this. Continue without it."
+                .to_owned()
+        }
     }
 }

@@ -53,13 +53,13 @@ impl AgentEntry {
     /// Lets another model answer it from its next run on, and says so in a sentence.
     fn use_model(&mut self, name: &str, resolve: &ResolveModel) -> String {
         let Template::Ready(template) = &mut self.template else {
-            return format!("{} keeps its model: resume it first.", self.name);
+            return format!("{} keeps its model: resume the agent first.", self.name);
         };
         let own = &template.own;
         let request = ModelRequest { name, scope: ModelScope::Anywhere, parent: &own.connection, main: &own.main };
         match resolve(&request) {
             Ok(connection) => {
-                let words = format!("{} answers {} from its next run on.", connection.model.display, self.name);
+                let words = format!("{} uses {} from its next run on.", self.name, connection.model.display);
                 template.agent.provider = connection.provider.clone();
                 template.agent.model = connection.model.clone();
                 template.own.connection = connection;

@@ -77,15 +77,15 @@ fn head(source: &ReportSource<'_>) -> String {
 fn partial_summary(source: &ReportSource<'_>, parts: &ReportParts) -> String {
     let mut text = String::from("This run was cut short; what follows is partial.\n");
     match tools_run(source.outcome) {
-        tools if tools.is_empty() => text.push_str("It ran no tool.\n"),
+        tools if tools.is_empty() => text.push_str("No tools ran.\n"),
         tools => {
-            let _ = writeln!(text, "Tools it ran: {tools}.");
+            let _ = writeln!(text, "Tools run: {tools}.");
         }
     }
     if parts.summary.is_empty() {
-        text.push_str("It had written nothing yet.");
+        text.push_str("No text was written yet.");
     } else {
-        let _ = write!(text, "Its last words: {}", parts.summary);
+        let _ = write!(text, "Last text: {}", parts.summary);
     }
     text
 }
@@ -187,8 +187,8 @@ pub fn cut(report: &str, limit: usize, whole: Option<&Path>) -> String {
     };
     let rest = report.chars().count() - kept.chars().count();
     let place = whole.map_or_else(
-        || "The whole report could not be kept.".to_owned(),
-        |path| format!("Read opens the whole report: {}", path.display()),
+        || "The full report could not be saved.".to_owned(),
+        |path| format!("Read the full report: {}", path.display()),
     );
     format!("{kept}\n[cut here: {} more characters. {place}]\n", grouped(rest as u64))
 }

@@ -68,7 +68,7 @@ impl RunGuard {
     pub(in crate::subagent) async fn supervise(mut self, agent: Agent, slot: SlotQueue, input: RunInput) {
         let ended = AssertUnwindSafe(self.run(&agent, slot, input)).catch_unwind().await;
         let outcome = ended.unwrap_or_else(|_| {
-            tracing::error!(agent = %self.id, "a subagent broke");
+            tracing::error!(agent = %self.id, "a subagent panicked");
             Outcome::broken()
         });
         self.end(&outcome).await;
@@ -95,7 +95,7 @@ impl RunGuard {
                 Err(why) => {
                     let stopped = agent.cancel.cause().is_some();
                     let status = if stopped { Status::Cancelled } else { Status::Failed };
-                    let reason = format!("It cannot go on: {why}");
+                    let reason = format!("Cannot resume: {why}");
                     return Outcome::unstarted(status, &reason);
                 }
             },
@@ -125,7 +125,7 @@ impl RunGuard {
         let reading = (self.tree.setup().read_back)(self.name.clone(), runs);
         tokio::select! {
             biased;
-            () = agent.cancel.cancelled() => Err("it was stopped before it started.".to_owned()),
+            () = agent.cancel.cancelled() => Err("stopped before it started.".to_owned()),
             read = reading => read.map(|events| transcript_of(&events)),
         }
     }
@@ -150,7 +150,7 @@ impl RunGuard {
                 biased;
                 () = self.cancel.cancelled() => None,
                 kept = timeout(KEEPING, keeping) => kept.unwrap_or_else(|_| {
-                    tracing::warn!("a report cannot be kept in time");
+                    tracing::warn!("saving a report timed out");
                     None
                 }),
             };

@@ -250,12 +250,12 @@ pub fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String
     if taken == Some(wish) {
         return None;
     }
-    let words = taken.map_or_else(|| "none is sent".to_owned(), |taken| format!("`{taken}` is used"));
+    let words = taken.map_or_else(|| "no effort is set".to_owned(), |taken| format!("using `{taken}`"));
     let name = sanitize_line(&definition.name);
     Some(if may == wish || taken != Some(may) {
-        format!("{name}: {} takes no effort `{may}`; {words}.", sanitize_line(&model.display))
+        format!("{name}: {} does not support effort `{may}`; {words}.", sanitize_line(&model.display))
     } else {
-        format!("{name} comes with the project and may not ask for the effort `{wish}`; {words}.")
+        format!("{name} is a project agent and may not raise effort to `{wish}`; {words}.")
     })
 }
 
@@ -265,8 +265,8 @@ fn idle_note(definition: &AgentDefinition) -> Option<String> {
     let idle: Vec<String> =
         definition.idle_fields.iter().filter(restricts).map(|(key, _)| format!("`{key}`")).collect();
     let name = sanitize_line(&definition.name);
-    let are = if idle.len() == 1 { "is" } else { "are" };
-    (!idle.is_empty()).then(|| format!("{name}: {} of its file {are} not acted on here.", idle.join(" and ")))
+    let have = if idle.len() == 1 { "has" } else { "have" };
+    (!idle.is_empty()).then(|| format!("{name}: {} in its file {have} no effect here.", idle.join(" and ")))
 }
 
 fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {

@@ -119,17 +119,17 @@ impl Lists {
         let is_meant = |tool: &&str| rule.names(tool);
         let is_forbidden = |tool: &str| self.forbidden.iter().any(|rule| takes_away(rule, tool));
         if rule.tool() == AGENT_TOOL && sets.depth == Delegation::Closed {
-            "would nest too deep"
+            "would nest too deeply"
         } else if !sets.all.names().chain([AGENT_TOOL]).any(|tool| rule.names(tool)) {
-            "is no tool"
+            "is not a tool"
         } else if !rule.is_clear() {
             "has a scope that is not understood"
         } else if !sets.above.names().chain(sets.agent_tool()).any(|tool| rule.names(tool)) {
-            "is not among the tools of the agent above"
+            "is not among its parent's tools"
         } else if sets.above.names().filter(is_meant).all(is_forbidden) {
-            "is forbidden to this agent"
+            "is denied to this agent"
         } else {
-            "is not among the tools of this agent"
+            "is not among this agent's tools"
         }
     }
 }

@@ -57,7 +57,7 @@ const HANDING_OVER: Duration = Duration::from_secs(2);
 
 /// The message that resumes a subagent when the user gives none.
 pub(in crate::subagent) const GO_ON: &str =
-    "Go on where you stopped, and finish your task. Then report as you were asked to.";
+    "Continue where you stopped and finish your task. Then report as you were asked to.";
 
 impl Tree {
     /// Runs a subagent from spawn, or from where it ended, to its report. `stop` gives the wait up.
@@ -200,7 +200,7 @@ impl Tree {
         let parent = registry
             .get(&id)
             .map(|entry| entry.parent)
-            .ok_or(Refusal::NoSuchAgent { wanted: id.to_string(), known: String::from("none by this number") })?;
+            .ok_or(Refusal::NoSuchAgent { wanted: id.to_string(), known: String::from("none with that number") })?;
         let above =
             registry.get(&parent).and_then(|entry| entry.running.as_ref()).map(|running| running.cancel.clone());
         let reports_to = self.inbox_in(&registry, parent);

@@ -20,13 +20,13 @@ pub const AGENT_TOOL: &str = "Agent";
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentInput {
-    /// 3 to 5 words that title the task; made from the prompt if left out.
+    /// Title of the task in 3 to 5 words; taken from the prompt by default.
     #[serde(default)]
     pub description: String,
     /// The whole task: WHAT to look into, WHERE, and WHAT TO RETURN. The agent sees nothing else.
     #[serde(alias = "task")]
     pub prompt: String,
-    /// Name of the agent to use; general-purpose if left out.
+    /// Name of the agent to use; general-purpose by default.
     #[serde(default, alias = "agent_type")]
     pub subagent_type: Option<String>,
     /// Code, paths or findings the agent should start from.
@@ -49,11 +49,11 @@ pub struct AgentInput {
     /// Return at once; the report arrives later as a message.
     #[serde(default)]
     pub run_in_background: bool,
-    /// "worktree" lets it work in a git worktree of its own, on a branch of its own: what it changes stays out of the
-    /// project until the user merges it. For agents that rewrite the same files at the same time.
+    /// "worktree" gives the agent its own git worktree and branch: its changes stay out of the project until the user
+    /// merges them. For agents that change the same files at the same time.
     #[serde(default)]
     pub isolation: Option<Isolation>,
-    /// Name of an agent of yours that has ended: it goes on with its conversation, the prompt being the next message.
+    /// Name of one of your agents that has ended: it resumes its conversation, with the prompt as the next message.
     #[serde(default)]
     pub resume: Option<String>,
 }
@@ -153,8 +153,7 @@ impl Tool for AgentTool {
         let limits = &self.tree.setup().limits;
         if let (Some(usual), Some(most)) = (limits.tool_calls(None), limits.tool_calls_ceiling()) {
             let calls = &mut input_schema["properties"]["max_tool_calls"];
-            calls["description"] =
-                format!("Cap on the agent's tool calls; {usual} if left out, {most} at most.").into();
+            calls["description"] = format!("Cap on the agent's tool calls; {usual} by default, {most} at most.").into();
             calls["default"] = usual.into();
             calls["maximum"] = most.into();
         }
@@ -184,7 +183,7 @@ impl Tool for AgentTool {
 /// Says what becomes of a report that is not waited for.
 fn in_background(name: &str) -> String {
     format!(
-        "{name} works in the background. Its report will reach you as a message: go on with something else, or end your \
-         turn and wait. TaskOutput tells how far it is, SendMessage tells it more, TaskStop stops it."
+        "{name} is running in the background. Its report will arrive as a message: continue with other work, or end \
+         your turn and wait. TaskOutput checks on it, SendMessage messages it, TaskStop stops it."
     )
 }

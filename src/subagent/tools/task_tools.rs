@@ -62,10 +62,10 @@ struct TaskOutput(Own);
 struct OutputInput {
     /// Name of the subagent, such as explore-1.
     task_id: String,
-    /// Whether to wait for its end; true if left out.
+    /// Whether to wait until the subagent ends; true by default.
     #[serde(default = "waits")]
     block: bool,
-    /// Longest wait in milliseconds; 30000 if left out, 600000 at most.
+    /// Longest wait in milliseconds; 30000 by default, 600000 at most.
     #[serde(default)]
     timeout_ms: Option<u64>,
 }
@@ -140,7 +140,7 @@ struct SendMessage(Own);
 struct MessageInput {
     /// Name of the subagent, such as explore-1.
     to: String,
-    /// What it shall know or do.
+    /// What the subagent should know or do.
     message: String,
 }
 
@@ -167,13 +167,14 @@ impl Tool for SendMessage {
         let text = input.message.trim().to_owned();
         let sent = tree.running(child).map(|running| running.inbox.push(InboxMessage::of_parent(text.clone())));
         if sent.is_some_and(|sent| sent.is_ok()) {
-            return Ok(ToolOutput::text("It reads this before its next step.", "told"));
+            return Ok(ToolOutput::text("Sent. The subagent reads this before its next step.", "sent"));
         }
         // One that has said its last word but is not yet counted as ended is waited for.
         self.0.ended(child, context).await;
         match tree.resume_run(child, RunMode::Background, (text, Author::Parent, None)).await {
             Ok(_) => Ok(ToolOutput::text(
-                "It had ended, and goes on with this in the background. Its report will reach you as a message.",
+                "The subagent had ended; it resumed with your message in the background. Its report will arrive as a \
+                 message.",
                 "resumed",
             )),
             Err(refusal) => Err(ToolOutput::error(refusal.to_string())),
@@ -197,14 +198,18 @@ impl Tree {
     /// Says how a subagent is: its report if it has ended, which then need not reach its parent another way.
     fn account(&self, parent: AgentId, agent: AgentId) -> ToolOutput {
         let registry = self.registry();
-        let Some(entry) = registry.get(&agent) else { return ToolOutput::error("It is forgotten.") };
+        let Some(entry) = registry.get(&agent) else {
+            return ToolOutput::error("That subagent is no longer known. Start a new one.");
+        };
         if let Some(running) = &entry.running {
             let since = running.since.elapsed().as_millis();
             let since = seconds(u64::try_from(since).unwrap_or(u64::MAX));
             let text = format!("status: running\nagent: {} ({})   time: {since}", entry.name, entry.agent_type);
             return ToolOutput::text(text, "running");
         }
-        let Some(last) = entry.last.clone() else { return ToolOutput::error("It never began.") };
+        let Some(last) = entry.last.clone() else {
+            return ToolOutput::error("That subagent never started. Start a new one.");
+        };
         if let Some(inbox) = self.inbox_in(&registry, parent) {
             inbox.take_report(agent);
         }

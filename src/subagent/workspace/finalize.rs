@@ -49,7 +49,7 @@ impl Tree {
             Ok(WorktreeEnd::Removed) => {
                 worktree_registry.entries().remove(&branch);
                 self.emit_worktree_news(Some(agent), WorktreeNews::Removed).await;
-                Some("worktree: removed, nothing was changed in it".to_owned())
+                Some("worktree: removed, no changes".to_owned())
             }
             Ok(WorktreeEnd::Kept(changes)) => {
                 let done = KeptWorktree::files_of(changes);
@@ -65,7 +65,7 @@ impl Tree {
                 Some(text)
             }
             Err(error) => {
-                let reason = format!("{error}; it is kept at {}", entry.worktree.root.display());
+                let reason = format!("{error}; the worktree is kept at {}", entry.worktree.root.display());
                 self.keep(&branch, (Vec::new(), 0));
                 let text = format!("worktree: branch {branch}, kept; {reason}");
                 self.emit_worktree_news(Some(agent), WorktreeNews::Refused { branch, reason }).await;
@@ -112,12 +112,12 @@ impl Tree {
         let _one = self.worktree_registry().gate.lock().await;
         let entry = self.worktree_registry().entries().get(&branch).cloned();
         let (Some(entry), Some(worktrees)) = (entry, self.worktree_registry().worktrees.clone()) else {
-            let reason = "it is not there any more".to_owned();
+            let reason = "the worktree no longer exists".to_owned();
             self.emit_worktree_news(None, WorktreeNews::Refused { branch, reason }).await;
             return;
         };
         if let Some(name) = self.worker(&entry.worktree, None) {
-            let reason = format!("{name} is still working in it; stop it or wait");
+            let reason = format!("{name} is still working there; stop {name} or wait");
             self.emit_worktree_news(entry.agent, WorktreeNews::Refused { branch, reason }).await;
             return;
         }
@@ -157,7 +157,7 @@ impl Tree {
         let stop = CancellationToken::new();
         let Ok(orphans) = timeout(LOOKING, worktrees.orphans(&stop)).await else {
             stop.cancel();
-            tracing::warn!("the worktrees of earlier runs cannot be looked at in time");
+            tracing::warn!("checking the worktrees of earlier runs timed out");
             return;
         };
         for (place, error) in orphans.errors {
@@ -203,13 +203,13 @@ fn words_for_main(name: &str, news: &WorktreeNews) -> Option<String> {
         WorktreeNews::Merged { files, .. } => {
             let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
             Some(format!(
-                "The user has merged the worktree of {name} into the project. Changed there, uncommitted: {}. Read these files \
+                "The user merged {name}'s worktree into the project. Changed files, not committed: {}. Read them \
                  again before you rely on them.",
                 listed(&names)
             ))
         }
         WorktreeNews::Discarded { .. } => {
-            Some(format!("The user has discarded the worktree of {name}: nothing of what it changed is left."))
+            Some(format!("The user discarded {name}'s worktree: none of its changes remain."))
         }
         _ => None,
     }
@@ -218,7 +218,7 @@ fn words_for_main(name: &str, news: &WorktreeNews) -> Option<String> {
 fn listed(names: &[&str]) -> String {
     let text = names.iter().take(NAMED).map(|name| sanitize_line(name)).collect::<Vec<_>>().join(", ");
     match names.len() {
-        0 => "no file".to_owned(),
+        0 => "none".to_owned(),
         count if count > NAMED => format!("{text} and {} more", count - NAMED),
         _ => text,
     }

@@ -119,15 +119,16 @@ enum Reuse {
 }
 
 /// Words for an agent whose worktree is gone.
-const ANEW: &str = "Your former worktree is gone: the user has merged or discarded it, or nothing was in it. You work in a new one now, which holds \
-                    the project as it is. Its path and branch are other ones; read files again before you change them.";
+const ANEW: &str = "Your previous worktree is gone: the user merged or discarded it, or it had no changes. You now \
+                    work in a new one, made from the project as it is, with a different path and branch. Read files \
+                    again before you change them.";
 
 impl Tree {
     /// Refuses a worktree where none can be made.
     pub(in crate::subagent) fn check_isolation(&self, wanted: Option<Isolation>) -> Result<(), Refusal> {
         match wanted {
             Some(Isolation::Worktree) if self.worktree_registry().worktrees.is_none() => {
-                Err(Refusal::NoWorktrees { why: "there is no project here, or no state directory to keep it in" })
+                Err(Refusal::NoWorktrees { why: "no project here, or no state directory to keep worktrees in" })
             }
             _ => Ok(()),
         }
@@ -168,7 +169,9 @@ impl Tree {
                 };
                 return Err(Outcome::unstarted(Status::Cancelled, words));
             }
-            Err(error) => return Err(Outcome::unstarted(Status::Failed, &format!("It got no worktree: {error}."))),
+            Err(error) => {
+                return Err(Outcome::unstarted(Status::Failed, &format!("Cannot create a worktree: {error}.")));
+            }
         };
         let freshness = match &reuse {
             Reuse::Back(_) | Reuse::First(_) => agent.freshness.clone(),
@@ -271,12 +274,12 @@ impl Tree {
 impl Workspace {
     fn words(&self) -> String {
         format!(
-            "# You work in a git worktree of your own\n\nIt is a checkout of the project at `{root}`, on the branch `{branch}`. \
-             What you change there is not in the project until the user merges it, which happens after your end. You need not \
-             commit, and do not merge, push or switch branches. Use relative paths, or paths below `{root}`; the project's \
-             own folder `{origin}` is closed to you, and so are the worktrees of others. Paths below it that your task names \
-             mean the files at the same place in your worktree. Files that git ignores, such as build output and installed \
-             packages, are not in it.",
+            "# You work in your own git worktree\n\nIt is a checkout of the project at `{root}`, on branch \
+            `{branch}`. Your changes reach the project only when the user merges them, after you end. You need not \
+            commit; do not merge, push or switch branches. Use relative paths, or paths under `{root}`; the project's \
+            own folder `{origin}` and other agents' worktrees are off limits. Where your task names paths under \
+            `{origin}`, use the same files in your worktree. Files that git ignores, such as build output and \
+            installed packages, are not in it.",
             root = self.worktree.root.display(),
             branch = self.worktree.branch,
             origin = self.worktree.repository.display(),

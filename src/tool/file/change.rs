@@ -85,8 +85,8 @@ fn refusal(shown: &str, known: &Knowledge) -> String {
             written.how()
         ),
         Knowledge::Stale(None) => format!(
-            "{shown} was changed outside of this session's edits since you read it, by a command, the user or another \
-             program. Read it again before you edit it."
+            "{shown} changed on disk since you read it, by a command, the user or another program. Read it again \
+             before you edit it."
         ),
     }
 }
@@ -126,7 +126,7 @@ pub(in crate::tool) async fn make_change<I: Send + 'static>(
 }
 
 fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
-    let preview = Some(Preview::Note { text: format!("As things are it fails: {}", failure.summary) });
+    let preview = Some(Preview::Note { text: format!("This would fail: {}", failure.summary) });
     Plan { preview, failure: Some(failure), ..Plan::new(AccessKind::Write { path }) }
 }
 
@@ -143,7 +143,7 @@ impl Change {
             return diff_asked(&self.path, old, &self.after);
         }
         let mut diff = diff_asked(&self.path, "", &self.after);
-        let what = if before.bytes.is_some() { "that are no text" } else { "that are too many to compare" };
+        let what = if before.bytes.is_some() { "of binary data" } else { "(too large to compare)" };
         let text = format!("{} {what}", size(before.stamp.len));
         diff.hunks.insert(0, Hunk { lines: vec![DiffLine { kind: LineKind::Removed, number: 1, text }] });
         diff.removed = 1;

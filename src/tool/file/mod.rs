@@ -32,25 +32,25 @@ pub(super) enum FileError {
     #[error("{0} is a folder. List it with LS.")]
     Folder(String),
     /// It is a pipe, a socket or a device: reading could wait for ever.
-    #[error("{0} is {1}, not a regular file; it is not opened.")]
+    #[error("{0} is {1}, not a regular file; not opened. Use another file.")]
     Special(String, &'static str),
     /// Another program changed it meanwhile.
-    #[error("{0} was changed outside of this session's edits just now. Read it again before you edit it.")]
+    #[error("{0} just changed on disk. Read it again before you edit it.")]
     Changed(String),
     /// Another program made it meanwhile.
-    #[error("{0} was made outside of this session's edits just now. Read it before you change it.")]
+    #[error("{0} was just created on disk. Read it before you change it.")]
     Appeared(String),
     /// A link was put into its path after the path was judged.
-    #[error("{0}: a link on the way was changed meanwhile; nothing was done. Look at it again.")]
+    #[error("{0}: a symbolic link in the path changed meanwhile; nothing was done. Check the path and try again.")]
     Turned(String),
     /// It has other names, which would keep the old content.
     #[error(
-        "{0} has {1} names (hard links); a new version would have only this one, and the others would keep the old \
-         content. Ask the user; `cat new > file` with Bash changes all of them."
+        "{0} has {1} names (hard links); replacing the file would leave the others with the old content. Ask the \
+         user; `cat new > file` in Bash changes them all."
     )]
     Linked(String, u64),
     /// Something about it cannot be given to a new version.
-    #[error("{0} has {1}, which a new version could not keep; nothing was written. Ask the user how to change it.")]
+    #[error("{0} has {1}, which rewriting would lose; nothing was written. Ask the user how to change the file.")]
     Unkept(String, String),
     #[error("{0} is write-protected. Ask the user before changing that.")]
     Protected(String),

@@ -30,32 +30,33 @@ pub(in crate::tool) fn not_found(text: &str, wanted: &str, shown: &str) -> Strin
             let passage = lines[first..first + agreeing].join("\n");
             let (passage, _) = crate::tool::limit::cut(&passage, SHOWN_CHARS);
             let range = if agreeing == 1 {
-                format!("Line {}", first + 1)
+                format!("line {}", first + 1)
             } else {
-                format!("Lines {}–{}", first + 1, first + agreeing)
+                format!("lines {}–{}", first + 1, first + agreeing)
             };
             let _ = write!(
                 words,
-                " {range} of the file differ from it at most in blanks, quotes, dashes or line ends. Repeat with exactly:\n{passage}"
+                " Apart from spaces, quotes, dashes or line endings, old_string matches {range} of the file. Use \
+                 exactly:\n{passage}"
             );
         }
         Some(Place { first, agreeing }) => {
             let at = first + agreeing;
-            let _ = write!(words, " It begins like line {} but departs at line {}, which is ", first + 1, at + 1);
+            let _ = write!(words, " It begins like line {} but differs at line {}, which ", first + 1, at + 1);
             match lines.get(at) {
                 Some(line) => {
-                    let _ = write!(words, "in the file:\n{}", crate::tool::limit::cut(line, SHOWN_CHARS).0);
+                    let _ = write!(words, "reads:\n{}", crate::tool::limit::cut(line, SHOWN_CHARS).0);
                 }
-                None => words.push_str("past the end of the file."),
+                None => words.push_str("is past the end of the file."),
             }
-            words.push_str("\nRead that part again and repeat with the exact text.");
+            words.push_str("\nRead that part again and retry with the exact text.");
         }
         None => match bare.iter().find(|line| !line.trim().is_empty()).and_then(|line| similar(&lines, line)) {
             Some(at) => {
-                let _ = write!(words, " The nearest line is {}:\n{}\n", at + 1, lines[at]);
-                words.push_str("Compare them, or read the file again, and repeat with the exact text.");
+                let _ = write!(words, " The closest line is {}:\n{}\n", at + 1, lines[at]);
+                words.push_str("Compare them, or read the file again, and retry with the exact text.");
             }
-            None => words.push_str(" Read the file again and repeat with the exact text."),
+            None => words.push_str(" Read the file again and retry with the exact text."),
         },
     }
     words

@@ -41,7 +41,7 @@ impl ResolvedPath {
         }
         let raw = &self.raw;
         Err(ToolOutput::error(format!(
-            "{raw}: a link on the way was changed meanwhile; nothing was done. Look at it again."
+            "{raw}: a symbolic link in the path changed meanwhile; nothing was done. Check the path and try again."
         )))
     }
 }
@@ -66,13 +66,13 @@ pub(in crate::tool) fn folder_or_cwd(argument: Option<String>) -> String {
 /// Returns the file that `raw` means, with links resolved; also for files that do not exist yet.
 fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     if raw.trim().is_empty() {
-        return Err(ToolOutput::error("The path is empty. Name a file or a folder."));
+        return Err(ToolOutput::error("The path is empty. Give a file or folder."));
     }
     if raw.contains('\0') {
-        return Err(ToolOutput::error("The path holds a NUL character, which no file name can."));
+        return Err(ToolOutput::error("The path contains a NUL character, which no file name can. Remove it."));
     }
     follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
-        ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Name the file itself."))
+        ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Give the path of the file itself."))
     })
 }
 

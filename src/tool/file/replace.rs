@@ -103,7 +103,7 @@ fn take_over(old: &File, new: &File, shown: &str) -> Result<(), FileError> {
         && before.gid() != now.gid()
         && fchown(new, None, Some(before.gid())).is_err()
     {
-        return Err(unkept("the group of another user".to_owned()));
+        return Err(unkept("a group you do not belong to".to_owned()));
     }
     take_over_attributes(old, new).map_err(|name| unkept(format!("the attribute {name}")))?;
     let mut rights = before.permissions();

@@ -107,8 +107,7 @@ where
     };
     let hold = hold.map_err(|_| {
         ToolOutput::error(format!(
-            "Another agent has been writing {} for {} s and does not come to an end. Do something else first, then \
-             read the file again.",
+            "Another agent has been writing {} for {} s. Do something else first, then read the file again.",
             relative(path.place(), &context.cwd),
             LOCK_TIMEOUT.as_secs()
         ))

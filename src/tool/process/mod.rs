@@ -178,7 +178,7 @@ impl Group {
                 Some(_) => return Err(io::ErrorKind::InvalidData.into()),
                 None => {
                     if hear(&mut ours, &mut group.heard)? == 0 {
-                        return Err(io::Error::other("its supervisor ended"));
+                        return Err(io::Error::other("its supervisor exited"));
                     }
                 }
             }

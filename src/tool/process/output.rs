@@ -62,10 +62,7 @@ impl Capture {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let left_out = self.total - (self.head.len() + tail.len()) as u64;
         if is_binary(&self.head) {
-            return format!(
-                "[{} bytes that are not UTF-8 text, not shown; send them to a file instead]",
-                grouped(self.total)
-            );
+            return format!("[{} bytes of binary output not shown; redirect them to a file]", grouped(self.total));
         }
         if left_out == 0 {
             let text = plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));

@@ -81,7 +81,7 @@ pub fn supervise_if_asked() -> Option<ExitCode> {
     is_asked.then(|| match supervise() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "belvedere: {SUPERVISE} is how the program runs commands: {error}");
+            let _ = writeln!(io::stderr(), "belvedere: {SUPERVISE} is for internal use: {error}");
             ExitCode::FAILURE
         }
     })

@@ -237,17 +237,17 @@ impl Sink for &mut Collect<'_> {
 /// Says what is wrong with a pattern and how it could be meant.
 fn bad_pattern(pattern: &str, error: &str, multiline: bool) -> String {
     let reason = error.lines().map(str::trim).rfind(|line| line.starts_with("error:")).unwrap_or(error);
-    let mut words = format!("The pattern is not a regular expression that can be searched for ({reason}).");
+    let mut words = format!("Invalid or unsupported regular expression ({reason}).");
     if reason.contains("size limit") {
-        words.push_str(" It grows too large: repeat less in it, above all not within a repetition.");
+        words.push_str(" It compiles too large: repeat less, and do not nest repetitions.");
     } else if reason.contains("look-around") || reason.contains("backreference") {
-        words.push_str(" Look for a simpler pattern, with context lines, and judge the hits yourself.");
+        words.push_str(" Use a simpler pattern with context lines, and check the matches yourself.");
     } else if pattern.contains("\\n") || pattern.contains('\n') {
         if !multiline {
             words.push_str(" To match across lines, set multiline.");
         }
     } else {
-        let _ = write!(words, " To find the text itself, escape it: {}", regex::escape(pattern));
+        let _ = write!(words, " To find the literal text, escape it: {}", regex::escape(pattern));
     }
     words
 }

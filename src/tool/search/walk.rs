@@ -40,8 +40,7 @@ impl Watch {
 }
 
 /// Words for a result that a deadline has cut short.
-pub(in crate::tool) const LATE: &str =
-    "[The search was ended after 30 s; the result is not complete. Narrow it with path.]";
+pub(in crate::tool) const LATE: &str = "[Search stopped after 30 s; the result is incomplete. Narrow it with path.]";
 
 /// Returns a walk below `root` that leaves out what the sieve drops, with or without a repository, and shows hidden
 /// files but not what is inside `.git`.
@@ -77,7 +76,7 @@ pub fn check_threads(count: usize) -> io::Result<()> {
 pub(in crate::tool) fn check_walk_threads() -> Result<(), ToolOutput> {
     check_threads(THREADS).map_err(|error| {
         ToolOutput::error(format!(
-            "The search cannot start its threads: {error}. Too much runs at once; try again when something has ended."
+            "Cannot start search threads: {error}. Too much is running at once; try again later."
         ))
     })
 }

@@ -43,7 +43,7 @@ impl SymbolListing<'_> {
             (0, _) => "No definition matches.".to_owned(),
             (1, QueryFit::Named) => format!("`{name}` is defined once."),
             (_, QueryFit::Named) => format!("`{name}` is defined {count} times."),
-            (_, QueryFit::AllWords) => format!("{} match; the best first.", counted(count, "definition")),
+            (_, QueryFit::AllWords) => format!("{}, best match first.", counted(count, "definition")),
             (_, QueryFit::Nearest) if query.is_one_name() => format!("No definition is named `{name}`. The nearest:"),
             (_, QueryFit::Nearest) => "No definition matches all words. The nearest:".to_owned(),
         };
@@ -92,7 +92,7 @@ impl SymbolListing<'_> {
         page.lead = match (count, is_file) {
             (0, _) => "No definitions.".to_owned(),
             (_, true) => format!("{}.", counted(count, "definition")),
-            (_, false) => format!("{} at the top of {}.", counted(count, "definition"), self.files()),
+            (_, false) => format!("{} at the top level of {}.", counted(count, "definition"), self.files()),
         };
         self.finish(page, count, counted(count, "definition"))
     }
@@ -107,15 +107,15 @@ impl SymbolListing<'_> {
         let summary = format!("{} in {}", counted(count, "use"), counted(files.len(), "file"));
         let shown = bounded(name, MAX_QUERY);
         let lead = match (count, of(UseKind::Definition).count()) {
-            (0, 0) if imports == 0 => format!("Nothing is called `{shown}` outside of comments and texts."),
+            (0, 0) if imports == 0 => format!("Nothing is named `{shown}` outside comments and strings."),
             (0, 0) => format!("`{shown}` is neither used nor defined here."),
-            (0, _) => format!("`{shown}` is not used where it could be seen."),
+            (0, _) => format!("No uses of `{shown}` were found."),
             (_, 0) => format!(
-                "`{shown}` is used on {} of {}; it is not defined here.",
+                "`{shown}` is used on {} in {}; it is not defined here.",
                 lines(count),
                 counted(files.len(), "file")
             ),
-            (_, _) => format!("`{shown}` is used on {} of {}.", lines(count), counted(files.len(), "file")),
+            (_, _) => format!("`{shown}` is used on {} in {}.", lines(count), counted(files.len(), "file")),
         };
         let mut page = Page::new(lead, self.limit);
         let entries = found.iter().filter(|found| found.kind != UseKind::Import || with_imports);
@@ -138,7 +138,7 @@ impl SymbolListing<'_> {
     pub(super) fn values(&self, found: &[StatedValue]) -> ToolOutput {
         let lead = match found.len() {
             0 => "No line states a value for this.".to_owned(),
-            count => format!("{}; the best first.", counted(count, "stated value")),
+            count => format!("{}, best first.", counted(count, "stated value")),
         };
         let mut page = Page::new(lead, self.limit);
         for value in found {
@@ -222,7 +222,7 @@ impl SymbolListing<'_> {
             (self.indexed.no_room, "file", "for which the index had no room; narrow with path"),
         ];
         for (count, noun, why) in left_out.into_iter().filter(|(count, ..)| *count > 0) {
-            page.notes.push(format!("[without {} {why}]", counted(count, noun)));
+            page.notes.push(format!("[skipped {} {why}]", counted(count, noun)));
         }
         if self.watch.is_late() {
             page.notes.push(LATE.to_owned());

@@ -52,19 +52,19 @@ pub(super) struct SymbolsInput {
     /// A name, such as parse_config or Session::new, or words for what it does. Without it: the outline of path.
     #[serde(default, alias = "name", alias = "symbol")]
     query: Option<String>,
-    /// Only definitions of this kind; function includes methods, type all types, test what tests.
+    /// Only definitions of this kind; function covers methods, type covers all types, test covers tests.
     #[serde(default)]
     kind: Option<SymbolKind>,
-    /// File or folder to stay in; the working directory unless given.
+    /// File or folder to stay in; the working directory by default.
     #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
     path: Option<String>,
-    /// What to show; definitions unless given.
+    /// What to show; definitions by default.
     #[serde(default)]
     mode: SymbolsMode,
     /// Show imports among the references.
     #[serde(default)]
     imports: Option<bool>,
-    /// Entries to show: 20 definitions or values, or 100 lines, unless given.
+    /// Entries to show: 20 definitions or values, or 100 lines, by default.
     #[serde(default, alias = "head_limit")]
     limit: Option<usize>,
 }
@@ -128,9 +128,7 @@ impl Tool for Symbols {
 
     async fn prepare(&self, input: SymbolsInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
         if input.query().is_none() && input.path.as_deref().is_none_or(|path| path.trim().is_empty()) {
-            return Err(ToolOutput::error(
-                "Symbols: say what to look for with query, or name a file with path for its outline.",
-            ));
+            return Err(ToolOutput::error("Symbols: give a query, or the path of a file for its outline."));
         }
         let (plan, root) = plan_reading(folder_or_cwd(input.path.clone()), context).await?;
         Ok((plan, (root, input)))

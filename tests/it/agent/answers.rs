@@ -119,6 +119,11 @@ async fn what_nobody_could_answer_is_not_said_to_be_the_users_no() {
     let mut session = Session::start(Parts { unattended: true, ..Parts::new(provider.clone()) });
     session.ask("go").await;
     let told = results(&provider.requests()[1])[0].joined_text();
-    assert!(told.starts_with("Nobody is there to ask. It would need --allowedTools 'Bash(touch made.txt)'"), "{told}");
+    assert!(
+        told.starts_with(
+            "Nobody is there to approve this. To allow it, start with --allowedTools 'Bash(touch made.txt)'"
+        ),
+        "{told}"
+    );
     session.quit().await;
 }

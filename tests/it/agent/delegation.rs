@@ -119,7 +119,7 @@ async fn refusals_make_no_pane_and_say_what_to_do() {
     for (text, expected) in texts.iter().zip([
         "Available: ",
         "too brief",
-        "Write is not among the tools of this agent, Foo is no tool",
+        "Write is not among this agent's tools, Foo is not a tool",
         "no model `missing`",
         "missing field `prompt`",
         "not a JSON object",
@@ -216,7 +216,7 @@ async fn one_request_spawns_only_so_many() {
     let mut session = Session::start(parts);
     session.ask("go").await;
     let refused = session.of(AgentId::MAIN).filter(|kind| {
-        matches!(kind, EventKind::Tool(ToolEvent::Ended { result, .. }) if result.joined_text().contains("Use direct tools instead"))
+        matches!(kind, EventKind::Tool(ToolEvent::Ended { result, .. }) if result.joined_text().contains("Use your own tools instead"))
     });
     assert_eq!(refused.count(), 1);
     session.quit().await;
@@ -360,7 +360,7 @@ async fn an_agent_of_which_no_tool_is_known_is_refused() {
     let mut session = Session::start(parts);
     session.ask("go").await;
     let text = results(&last_of_main(&provider))[0].joined_text();
-    assert!(text.contains("WebSearch is no tool, mcp__x is no tool"), "{text}");
+    assert!(text.contains("WebSearch is not a tool, mcp__x is not a tool"), "{text}");
     assert!(session.quit().await.iter().all(|event| !matches!(event.kind, EventKind::Spawned(_))));
 }
 
@@ -419,9 +419,9 @@ async fn calls_of_other_programs_keep_their_restrictions() {
     session.ask("go").await;
     let texts: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
     assert!(texts[0].contains("(general-purpose)") && texts[1].contains("(explore)"), "{texts:#?}");
-    assert!(texts[2].contains("there is no parameter `allow_tools`"), "{texts:#?}");
-    assert!(texts[2].contains("Perhaps you mean `allowed_tools`."), "{texts:#?}");
-    assert!(texts[3].contains("The task is too brief (7 characters, at least 30)"), "{texts:#?}");
+    assert!(texts[2].contains("unknown parameter `allow_tools`"), "{texts:#?}");
+    assert!(texts[2].contains("Did you mean `allowed_tools`?"), "{texts:#?}");
+    assert!(texts[3].contains("The task is too brief (7 characters; write at least 30)"), "{texts:#?}");
     let requests = provider.requests();
     let child =
         requests.iter().find(|request| format!("{:?}", request.messages).contains("narrow") && request.tools.len() < 5);
@@ -457,7 +457,7 @@ async fn the_offer_says_how_many_tool_calls_a_call_may_ask_for() {
     let offer = provider.requests()[0].tools.iter().find(|tool| tool.name == "Agent").unwrap().input_schema.clone();
     let calls = &offer["properties"]["max_tool_calls"];
     assert_eq!((&calls["default"], &calls["maximum"], &calls["minimum"]), (&json!(10), &json!(40), &json!(1)));
-    assert!(calls["description"].as_str().unwrap().contains("10 if left out, 40 at most"), "{calls}");
+    assert!(calls["description"].as_str().unwrap().contains("10 by default, 40 at most"), "{calls}");
     let bounds: Vec<Option<u32>> = session
         .quit()
         .await
@@ -492,6 +492,6 @@ async fn a_report_that_was_cut_names_the_tools_that_ran() {
     let mut session = Session::start(Parts::new(provider.clone()));
     session.ask("go").await;
     let text = results(&last_of_main(&provider))[0].joined_text();
-    assert!(text.contains("Tools it ran: LS ×2.\n"), "{text}");
+    assert!(text.contains("Tools run: LS ×2.\n"), "{text}");
     session.quit().await;
 }

@@ -46,8 +46,8 @@ fn the_agent_that_drafts_is_faultless_and_not_on_offer() {
 #[tokio::test]
 async fn a_draft_is_a_visible_subagent_that_the_conversation_never_hears_of() {
     let provider = script(&[
-        json!({"when": {"task": "for this wish", "turn": 0}, "steps": [{"call": "LS", "input": {"path": "."}}]}),
-        json!({"when": {"task": "for this wish", "turn": 1}, "steps": [{"say": format!("<summary>CANARY</summary><answer>\n{FILE}\n</answer>")}]}),
+        json!({"when": {"task": "for this request", "turn": 0}, "steps": [{"call": "LS", "input": {"path": "."}}]}),
+        json!({"when": {"task": "for this request", "turn": 1}, "steps": [{"say": format!("<summary>CANARY</summary><answer>\n{FILE}\n</answer>")}]}),
         json!({"when": {"task": "hello"}, "steps": [{"say": "hi"}]}),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
@@ -75,7 +75,8 @@ async fn a_draft_is_a_visible_subagent_that_the_conversation_never_hears_of() {
 
 #[tokio::test]
 async fn a_draft_is_stopped_like_any_other() {
-    let provider = script(&[json!({"when": {"task": "for this wish"}, "steps": [{"say": "half"}, {"stall": true}]})]);
+    let provider =
+        script(&[json!({"when": {"task": "for this request"}, "steps": [{"say": "half"}, {"stall": true}]})]);
     let mut session = Session::start(Parts::new(provider));
     session.send(draft("stalls"));
     let (id, _) = spawned(&mut session).await;
@@ -87,7 +88,7 @@ async fn a_draft_is_stopped_like_any_other() {
 
 #[tokio::test]
 async fn a_draft_needs_no_leave_to_delegate() {
-    let provider = script(&[json!({"when": {"task": "for this wish"}, "steps": [{"say": FILE}]})]);
+    let provider = script(&[json!({"when": {"task": "for this request"}, "steps": [{"say": FILE}]})]);
     let limits = TreeLimits { max_depth: 0, max_per_request: 0, ..TreeLimits::default() };
     let mut session = Session::start(Parts { limits, ..Parts::new(provider) });
     session.send(draft("anything"));

@@ -117,7 +117,7 @@ async fn children_that_rewrite_the_same_file_are_merged_right_or_refused() {
 
     let news = harvest(&mut session, 3, WorktreeAct::Merge).await;
     let WorktreeNews::Conflicts { files, .. } = news else { panic!("{news:?}") };
-    assert_eq!(files, [("a.txt".to_owned(), "both sides changed the same place".to_owned())]);
+    assert_eq!(files, [("a.txt".to_owned(), "both sides changed the same lines".to_owned())]);
     assert_eq!(text(&session), "ONE\ntwo\nthree\nfour\nfive\nSIX\n");
     assert_eq!(kept(&session).len(), 1, "what is refused stays");
     assert!(matches!(harvest(&mut session, 3, WorktreeAct::Discard).await, WorktreeNews::Discarded { .. }));
@@ -126,8 +126,8 @@ async fn children_that_rewrite_the_same_file_are_merged_right_or_refused() {
     session.ask("change it").await;
     let request = last_of_main(&provider);
     let told = format!("{:?}", request.messages);
-    assert!(told.contains("The user has merged the worktree of general-purpose-1 into the project."), "{told}");
-    assert!(told.contains("The user has discarded the worktree of general-purpose-3"), "{told}");
+    assert!(told.contains("The user merged general-purpose-1's worktree into the project."), "{told}");
+    assert!(told.contains("The user discarded general-purpose-3's worktree"), "{told}");
     let last = results(&request).pop().unwrap();
     assert!(
         last.is_error && last.joined_text().contains("changed"),
@@ -154,7 +154,7 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
     session.ask("go").await;
     assert!(session.of(AgentId(1)).any(|kind| matches!(kind, EventKind::Worktree { news: WorktreeNews::Removed })));
     let reports: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
-    assert!(reports[0].contains("\nworktree: removed, nothing was changed in it\n"), "{}", reports[0]);
+    assert!(reports[0].contains("\nworktree: removed, no changes\n"), "{}", reports[0]);
     assert_eq!(kept(&session).len(), 1);
 
     session.send(Command::Resume { agent: AgentId(2), message: Some((MessageId(1), "more".to_owned())) });
@@ -173,7 +173,7 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
     assert_eq!(made(&session, 2).len(), 3);
     let requests = provider.requests();
     let told = format!("{:?}", requests.last().unwrap().messages);
-    assert!(told.contains("Your former worktree is gone"), "{told}");
+    assert!(told.contains("Your previous worktree is gone"), "{told}");
     session.quit().await;
 }
 
@@ -225,7 +225,7 @@ async fn every_tool_of_the_child_is_confined_to_its_worktree() {
     let said = said(&session, 1);
     let place = made(&session, 1).remove(0);
     for (is_error, words) in &said[..count] {
-        assert!(*is_error && words.contains("You work in a git worktree of your own"), "{words}");
+        assert!(*is_error && words.contains("You work in your own git worktree"), "{words}");
         assert!(words.contains(place.to_str().unwrap()), "it names the place to use: {words}");
     }
     for (is_error, words) in &said[count..] {
@@ -236,7 +236,7 @@ async fn every_tool_of_the_child_is_confined_to_its_worktree() {
     let files: Vec<String> = kept(&session)[0].files.iter().map(|file| file.name.clone()).collect();
     assert_eq!(files, ["made.txt", "sub/new.txt"]);
     let request =
-        provider.requests().into_iter().find(|request| request.system.contains("worktree of your own")).unwrap();
+        provider.requests().into_iter().find(|request| request.system.contains("your own git worktree")).unwrap();
     let branch = &kept(&session)[0].branch;
     assert!(
         request.system.contains(&format!("Branch: `{branch}`"))
@@ -371,7 +371,7 @@ async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
             EventKind::Worktree { news } if event.agent == AgentId(1) => Some(format!("{news:?}")),
             _ => None,
         });
-        assert_eq!(reason.await, "general-purpose-1 is still working in it; stop it or wait", "{act:?}");
+        assert_eq!(reason.await, "general-purpose-1 is still working there; stop general-purpose-1 or wait", "{act:?}");
     }
     assert_eq!(text(&session), FILE);
     assert!(std::fs::read_to_string(root.join("a.txt")).unwrap().starts_with("ONE"), "its work is untouched");

@@ -123,6 +123,6 @@ async fn one_of_which_no_tool_is_left_says_so() {
     let outcome = session.ask("go").await;
     assert_eq!(outcome.status, Status::Failed);
     let reason = outcome.reason.unwrap();
-    assert!(reason.contains("WebSearch is no tool, mcp__x__* is no tool"), "{reason}");
+    assert!(reason.contains("WebSearch is not a tool, mcp__x__* is not a tool"), "{reason}");
     session.quit().await;
 }

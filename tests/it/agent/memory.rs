@@ -47,7 +47,7 @@ async fn each_scope_has_a_folder_of_its_own() {
         assert!(system.contains("# Memory\n"), "{system}");
         assert!(system.contains("agent-memory") && system.contains("/Note-Keeper`"), "{system}");
         assert!(system.contains("<memory>\n# Index\nthe key fact\n</memory>"), "{system}");
-        assert!(system.contains("Bring it up to date"), "{system}");
+        assert!(system.contains("Update your notes"), "{system}");
     }
 }
 
@@ -55,7 +55,7 @@ async fn each_scope_has_a_folder_of_its_own() {
 async fn without_notes_or_without_tools_to_write_it_says_less() {
     for head in ["tools: Read\ndisallowedTools: Write, Edit", "permissionMode: plan"] {
         let system = recalled(keeper(MemoryScope::Project, head), |_| {}).await;
-        assert!(system.contains("There are none yet.") && !system.contains("Bring it up to date"), "{system}");
+        assert!(system.contains("You have none yet.") && !system.contains("Update your notes"), "{system}");
     }
     let system = recalled(defined("name: Note Keeper"), |session| {
         put(&session.root().join(".claude/agent-memory/Note-Keeper"), "the key fact\n");
@@ -76,7 +76,7 @@ async fn the_beginning_of_long_notes_is_shown() {
         })
         .await;
         assert!(system.contains(within) && !system.contains(beyond));
-        assert!(system.contains("[MEMORY.md goes on; only its beginning is shown]"));
+        assert!(system.contains("[MEMORY.md continues; only its beginning is shown]"));
         assert!(system.len() < 32 << 10, "{}", system.len());
     }
 }
@@ -103,7 +103,7 @@ async fn a_pipe_a_link_and_a_name_with_dots_lead_nowhere() {
         assert!(std::process::Command::new("mkfifo").arg(folder.join("MEMORY.md")).status().unwrap().success());
     })
     .await;
-    assert!(system.contains("There are none yet."), "{system}");
+    assert!(system.contains("You have none yet."), "{system}");
     let link = |from: std::path::PathBuf, to: &std::path::Path| {
         std::fs::create_dir_all(from.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(to, from).unwrap();

@@ -66,7 +66,7 @@ async fn a_model_that_is_not_there_is_told_and_costs_nothing() {
     for (environment, definition) in [(None, of_model("missing")), (Some("missing"), of_model("c"))] {
         let (model, note) = chosen(None, environment, definition).await;
         assert_eq!(model, "test");
-        assert_eq!(note.as_deref(), Some("There is no model `missing`. test answers instead."));
+        assert_eq!(note.as_deref(), Some("There is no model `missing`. Using test instead."));
     }
     let mut spawn = agent("kind", "work");
     spawn["input"]["model"] = json!("missing");

@@ -128,7 +128,7 @@ async fn what_has_gone_is_said_and_what_stays_is_not() {
     let requests = requests_around(agents(3, "Works"), agents(2, "Works"), None).await;
     assert_eq!(offer(&requests[0]), offer(&requests[1]));
     assert!(
-        words(&requests[1]).ends_with("can start have changed, 1 gone.\n\nGone: agent-2"),
+        words(&requests[1]).ends_with("available agents have changed: 1 removed.\n\nRemoved: agent-2"),
         "{}",
         words(&requests[1])
     );

@@ -85,9 +85,9 @@ async fn not_by_the_allowed_tools_of_a_call() {
     session.ask("go").await;
     let told = results(&provider.requests().pop().unwrap())[0].joined_text();
     for reason in [
-        "Write is not among the tools of this agent",
-        "Foo is no tool",
-        "mcp__x__* is no tool",
+        "Write is not among this agent's tools",
+        "Foo is not a tool",
+        "mcp__x__* is not a tool",
         "Read( has a scope that is not understood",
     ] {
         assert!(told.contains(reason), "{told}");
@@ -120,7 +120,7 @@ async fn not_by_a_nested_agent() {
     session.ask("go").await;
     session.quit().await;
     let refused = format!("{:?}", provider.requests());
-    assert!(refused.contains("Write is not among the tools of the agent above"), "{refused}");
+    assert!(refused.contains("Write is not among its parent's tools"), "{refused}");
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_nested_agent_has_the_scopes_and_the_mode_of_the_one_above() {
     let provider = nested();
     let mut mild = defined(reader);
     mild.permission_mode = None;
-    for (definition, expected) in [(mild, "only as `Write(docs/**)` says"), (defined(reader), "Plan mode")] {
+    for (definition, expected) in [(mild, "only as `Write(docs/**)` allows"), (defined(reader), "Plan mode")] {
         let mut parts = parts(&provider, &[]);
         let allowed = if expected == "Plan mode" { defined("name: reader\npermissionMode: plan") } else { definition };
         parts.catalog = Catalog::of(vec![

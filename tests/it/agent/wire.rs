@@ -323,7 +323,7 @@ async fn one_is_stopped(api: Api) {
     assert_eq!(reports(&body), CHILDREN - 1);
     assert_eq!(body.matches("status: cancelled").count(), 1);
     assert_eq!(body.matches("CANARY").count(), 1, "its last words are part of its report, nothing else is");
-    assert!(body.contains("Tools it ran: Read ×2"), "{body}");
+    assert!(body.contains("Tools run: Read ×2"), "{body}");
     session.quit().await;
     let closed = async {
         while seen.open.load(Ordering::SeqCst) > 0 {

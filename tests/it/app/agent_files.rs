@@ -317,7 +317,7 @@ fn the_agents_of_the_session_are_tasks_now() {
 fn a_change_while_one_works_is_one_line_that_names_the_fault() {
     let mut stage = Stage::new(120, 24);
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let error = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "there is no `description`");
+    let error = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "no `description`");
     let changes = CatalogChanges { added: names(&["scout"]), changed: names(&["a", "b"]), ..CatalogChanges::default() };
     let effects = stage.session(SessionEvent::AgentsChanged { changes });
     assert_eq!(requests(effects), [FileRequest::List]);
@@ -325,7 +325,7 @@ fn a_change_while_one_works_is_one_line_that_names_the_fault() {
     let one =
         CatalogChanges { errors: vec![Diagnostic { line: Some(3), ..error("one.md") }], ..CatalogChanges::default() };
     stage.session(SessionEvent::AgentsChanged { changes: one });
-    assert!(stage.text().contains("agents: one.md:3 there is no `description`"), "{}", stage.text());
+    assert!(stage.text().contains("agents: one.md:3 no `description`"), "{}", stage.text());
     let errors = vec![error("\u{1b}[31mone.md"), error("two.md"), error("three.md")];
     stage.session(SessionEvent::AgentsChanged { changes: CatalogChanges { errors, ..CatalogChanges::default() } });
     assert!(stage.text().contains("agents: one.md and 2 more problems, see /agents"), "{}", stage.text());

@@ -213,7 +213,7 @@ fn a_reply_that_breaks_off_keeps_what_it_said_dimmed_and_marked() {
     stage.asks("go");
     let breaks = |stage: &mut Stage, said: &str, attempt| {
         stage.says(0, said);
-        let reason = "The answer from anthropic broke off (unexpected end).".to_owned();
+        let reason = "The response from anthropic was cut off (unexpected end).".to_owned();
         let retrying = TurnEvent::Retrying { attempt, wait_ms: 3_000, rate_limited: false, reason };
         stage.main(EventKind::Turn(retrying));
     };

@@ -11,7 +11,7 @@ fn the_status_line_says_where_a_model_is_looked_for_and_that_there_is_none() {
     stage.session(SessionEvent::ModelSearch { place: "127.0.0.1:4000".to_owned() });
     assert!(stage.text().contains("looking for a model at 127.0.0.1:4000…"), "{}", stage.text());
     stage.keys("a draft meanwhile");
-    let reason = "127.0.0.1:4000 answers 401: set OPENAI_API_KEY.".to_owned();
+    let reason = "127.0.0.1:4000 answered 401: set OPENAI_API_KEY.".to_owned();
     stage.session(SessionEvent::NoModel { reason: reason.clone() });
     let text = stage.text();
     assert!(text.contains("a draft meanwhile") && text.contains(&reason), "{text}");

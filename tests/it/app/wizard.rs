@@ -142,7 +142,7 @@ fn names_are_checked_while_they_are_typed() {
     stage.keys("<ctrl+u>explore");
     assert!(stage.text().contains("shadow explore (built-in)"));
     stage.keys("<ctrl+u><enter>");
-    assert!(stage.text().contains("Give it a name"));
+    assert!(stage.text().contains("Enter a name"));
 }
 
 #[test]

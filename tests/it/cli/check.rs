@@ -4,9 +4,9 @@ use super::{Bench, Ran};
 
 /// A file that breaks, and what has to be said about it.
 const BROKEN: [(&str, &str, &str, &str); 7] = [
-    ("empty.md", "", ":1: error: ", "it is empty"),
-    ("plain.md", "Just a note.\n", ":1: error: ", "does not start with a `---`"),
-    ("open.md", "---\nmodel: opus\n\nHello.\n", ":1: error: ", "is missing"),
+    ("empty.md", "", ":1: error: ", "the file is empty"),
+    ("plain.md", "Just a note.\n", ":1: error: ", "no `---` line at the top"),
+    ("open.md", "---\nmodel: opus\n\nHello.\n", ":1: error: ", "no closing"),
     ("nameless/aimless.md", "---\nname: aimless\n---\nHello.\n", ": error: ", "no `description`"),
     ("unnamed.md", "---\ndescription: Unnamed\n---\nHello.\n", ":1: error: ", "`name: unnamed`"),
     ("plugin.md", "---\nname: my:plugin\ndescription: Plugin\n---\nHello.\n", ":2: error: ", "`plugin:agent`"),
@@ -14,7 +14,7 @@ const BROKEN: [(&str, &str, &str, &str); 7] = [
         "toolless.md",
         "---\nname: toolless\ndescription: Toolless\ntools: codebase, mcp__notes__read\n---\nHello.\n",
         ":4: error: ",
-        "none of its `tools` exists here (codebase, mcp__notes__read)",
+        "none of its `tools` exist here (codebase, mcp__notes__read)",
     ),
 ];
 const DUBIOUS: [(&str, &str, &str, &str); 6] = [
@@ -23,15 +23,15 @@ const DUBIOUS: [(&str, &str, &str, &str); 6] = [
         "guard.md",
         "---\nname: guard\ndescription: Guard\npermissionMode: dontAsk\n---\nHello.\n",
         ":4: warning: ",
-        "`permissionMode: dontAsk` is not known here",
+        "`permissionMode: dontAsk` is not supported",
     ),
-    ("colons.md", "---\nname: colons\ndescription: Use for: this\n---\nHello.\n", ":3: warning: ", "not YAML"),
+    ("colons.md", "---\nname: colons\ndescription: Use for: this\n---\nHello.\n", ":3: warning: ", "not valid YAML"),
     ("tools.md", "---\nname: tools\ndescription: Tools\ntools: Fly, Read\n---\nHello.\n", ": warning: ", "`Fly`"),
     (
         "blind.md",
         "---\nname: blind\ndescription: Blind\ntools: edit, search\n---\nHello.\n",
         ":4: warning: ",
-        "`Read` is not among the `tools`",
+        "`Read` is not in `tools`",
     ),
     ("mute.md", "---\nname: mute\ndescription: Mute\n---\n", ": warning: ", "no instructions"),
 ];

@@ -86,8 +86,8 @@ fn what_is_missing_or_wrong_is_said_and_nothing_is_written() {
         (&["tester", "--description", "x"], "--prompt TEXT"),
         (&["tester", "--description", "x", "--prompt", "y", "--in", "moon"], "project-kode"),
         (&["tester", "--description", "x", "--prompt", "y", "--color", "#12"], "`#12` is not a color"),
-        (&["tester", "--description", "x", "--prompt", "y", "--color", "#zzzzzz"], "six digits such as #ff8800"),
-        (&["tester", "--description", "x", "--prompt", "y", "--color", "12 34"], "a name such as blue"),
+        (&["tester", "--description", "x", "--prompt", "y", "--color", "#zzzzzz"], "a hex code such as #ff8800"),
+        (&["tester", "--description", "x", "--prompt", "y", "--color", "12 34"], "a color such as blue"),
     ];
     for (args, words) in cases {
         let ran = bench.run("shop", &[&["agents", "new"], args].concat());

@@ -138,7 +138,7 @@ fn the_command_line_wins_over_all() {
     }
     let broken = bench.run("shop", &["agents", "--agents", r#"{"x": 3}"#]);
     assert_eq!(broken.status, 0, "the program always starts");
-    assert!(broken.out.contains("`x` of --agents: it is not an object"), "{broken:?}");
+    assert!(broken.out.contains("`x` in --agents: not an object"), "{broken:?}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do() {
     let blocked = home.path().join("agents");
     std::fs::write(&blocked, "a file").unwrap();
     let error = draft("Use it.", "Go.").create_in(&blocked).unwrap_err().to_string();
-    assert!(error.contains("cannot be written") && error.contains("Choose another folder"), "{error}");
+    assert!(error.contains("Cannot write") && error.contains("Choose another folder"), "{error}");
     assert_eq!(std::fs::read_to_string(&blocked).unwrap(), "a file");
 }
 

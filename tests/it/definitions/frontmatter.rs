@@ -15,7 +15,7 @@ fn a_strict_file_yields_every_field() {
     let text = "---\nname: Search Specialist.v2\ndescription: |\n  Finds things.\n  Use it often.\n\
                 tools: Grep, Glob, Bash(git log:*, git show:*), mcp__docs__*\ndisallowedTools: [Write]\n\
                 model: claude-sonnet-4-20250514\ncolor: \"#FFAA00\"\nmaxTurns: 12\nunheard: of\n---\n\nYou find.\n\n---\n\nMore.\n";
-    assert_eq!(errors(text), ["agents/file-name.md:11: `unheard` is not a field and is ignored."]);
+    assert_eq!(errors(text), ["agents/file-name.md:11: unknown field `unheard`; ignored."]);
     let agent = agent(text);
     assert_eq!(agent.name, "Search Specialist.v2");
     assert_eq!(agent.description, "Finds things.\nUse it often.");
@@ -56,7 +56,7 @@ fn colons_and_dialogues_in_a_description_are_recovered() {
     assert_eq!(agent.description, expected, "only the first occurrence of a known key cuts");
     let errors = errors(text);
     assert_eq!(errors.len(), 1, "{errors:#?}");
-    assert!(errors[0].starts_with("agents/file-name.md:3: the frontmatter is not YAML"), "{}", errors[0]);
+    assert!(errors[0].starts_with("agents/file-name.md:3: the frontmatter is not valid YAML"), "{}", errors[0]);
 }
 
 #[test]
@@ -100,14 +100,14 @@ fn values_without_a_meaning_fall_back_with_a_word() {
 #[test]
 fn a_file_that_cannot_be_used_says_why() {
     for (text, reason) in [
-        ("", "agents/file-name.md:1: it is empty"),
-        ("# Read me\n---\nname: a\n---\n", "agents/file-name.md:1: it does not start"),
-        ("\n---\nmodel: a\n", "agents/file-name.md:2: the `---` line that ends"),
-        ("---\nname: a\n---\nbody", "agents/file-name.md:1: there is no `description`"),
-        ("---\n---\nbody", "agents/file-name.md:1: there is no `description`"),
-        ("---\ndescription: b\n---\nbody", "agents/file-name.md:1: there is no `name`"),
+        ("", "agents/file-name.md:1: the file is empty"),
+        ("# Read me\n---\nname: a\n---\n", "agents/file-name.md:1: no `---` line at the top"),
+        ("\n---\nmodel: a\n", "agents/file-name.md:2: the frontmatter has no closing"),
+        ("---\nname: a\n---\nbody", "agents/file-name.md:1: no `description`"),
+        ("---\n---\nbody", "agents/file-name.md:1: no `description`"),
+        ("---\ndescription: b\n---\nbody", "agents/file-name.md:1: no `name`"),
         ("---\ndescription: b\nname: my:agent\n---\nbody", "agents/file-name.md:3: `my:agent` has the form"),
-        ("---\n- a\n- b\n---\nbody", "agents/file-name.md:2: the frontmatter is not YAML"),
+        ("---\n- a\n- b\n---\nbody", "agents/file-name.md:2: the frontmatter is not valid YAML"),
     ] {
         assert_eq!(read(text).definition, None, "{text}");
         assert!(errors(text)[0].starts_with(reason), "{text}\n{:#?}", errors(text));

@@ -27,14 +27,14 @@ fn a_broken_entry_is_told_and_the_others_work() {
     let parsed = parse_cli_agents(json).unwrap();
     let told: Vec<String> = parsed.iter().flat_map(|parsed| &parsed.diagnostics).map(ToString::to_string).collect();
     assert_eq!(parsed.iter().filter(|parsed| parsed.definition.is_some()).count(), 1);
-    assert!(told[0].starts_with("`a` of --agents: it is not an object."), "{told:#?}");
-    assert!(told[1].starts_with("`b` of --agents: there is no `description`"), "{told:#?}");
-    assert!(told[2].starts_with("`c` of --agents: `so so` is not a model name"), "{told:#?}");
+    assert!(told[0].starts_with("`a` in --agents: not an object."), "{told:#?}");
+    assert!(told[1].starts_with("`b` in --agents: no `description`"), "{told:#?}");
+    assert!(told[2].starts_with("`c` in --agents: `so so` is not a model name"), "{told:#?}");
 }
 
 #[test]
 fn broken_json_says_where() {
     let error = parse_cli_agents("{\"a\": {\"description\": }}").unwrap_err();
-    assert!(error.contains("line 1 column 23") && error.contains("write it as"), "{error}");
+    assert!(error.contains("line 1 column 23") && error.contains("expected {"), "{error}");
     assert!(parse_cli_agents("[]").is_err());
 }

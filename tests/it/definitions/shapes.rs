@@ -11,12 +11,12 @@ use proptest::prelude::*;
 /// Words that a diagnostic holds, each at a line; none for a faultless file.
 type Errors = &'static [&'static str];
 
-const ODD: &str = "the frontmatter is not YAML";
+const ODD: &str = "the frontmatter is not valid YAML";
 
 /// Files that become agents under their own name with the prompt "You review code.", and what is said of them.
 const USABLE: [(&str, &str, Errors); 45] = [
     ("plain", "Use it to review", &[]),
-    ("colon", "Use it when: code changed", &["3: the frontmatter is not YAML"]),
+    ("colon", "Use it when: code changed", &["3: the frontmatter is not valid YAML"]),
     (
         "dialogue",
         "Use this agent after changes. Examples:\n<example>\nContext: a change was made: a big one\n\
@@ -39,12 +39,12 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("bom-crlf", "Reviews", &[]),
     ("tabs", "Reviews", &[ODD]),
     ("twice", "Reviews", &[ODD]),
-    ("nested", "Reviews", &["4: `metadata` is not a field", "6: `hooks` is not acted on"]),
-    ("anchors", "Reviews", &["5: `skills` is understood and not acted on"]),
+    ("nested", "Reviews", &["4: unknown field `metadata`", "6: `hooks` are not supported"]),
+    ("anchors", "Reviews", &["5: `skills` is not supported; ignored"]),
     ("bomb", "Reviews", &[ODD]),
-    ("deep", "Reviews", &[ODD, "4: `hooks` is not acted on"]),
-    ("no-end", "Reviews", &["1: the `---` line that ends its frontmatter is missing"]),
-    ("no-start", "Reviews", &["1: the `---` line before its first field is missing"]),
+    ("deep", "Reviews", &[ODD, "4: `hooks` are not supported"]),
+    ("no-end", "Reviews", &["1: the frontmatter has no closing `---` line"]),
+    ("no-start", "Reviews", &["1: the frontmatter has no opening `---` line"]),
     ("blank-after-dashes", "Reviews", &[]),
     ("more-dashes", "Reviews", &[]),
     ("other-case", "Reviews", &["2: `Name` is read", "3: `Description` is read", "4: `disallowedtools` is read"]),
@@ -55,16 +55,16 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("half-indented", "Reviews", &[ODD]),
     ("comment-before", "Reviews", &[]),
     ("fenced", "Reviews", &[]),
-    ("json", "Reviews: all", &["1: its fields are JSON"]),
+    ("json", "Reviews: all", &["1: the frontmatter is JSON"]),
     ("language", "Reviews", &[]),
     ("comments", "Reviews: all", &[ODD]),
-    ("unknown-keys", "Reviews", &["3: `version` is not", "5: `mode` is not", "6: `tags` is not"]),
-    ("slips", "Reviews", &["4: `tool` is not a field", "5: `allowed-tools` is not a field"]),
+    ("unknown-keys", "Reviews", &["3: unknown field `version`", "5: unknown field `mode`", "6: unknown field `tags`"]),
+    ("slips", "Reviews", &["4: unknown field `tool`", "5: unknown field `allowed-tools`"]),
     ("list-as-description", "[Reviews] code", &[ODD]),
     ("list-description", "[Reviews, mends]", &[]),
     ("scopes", "Reviews", &[]),
-    ("kode", "Reviews", &["`forkContext` is understood and not acted on"]),
-    ("every-field", "Reviews", &["`skills` is", "`mcpServers` is", "`permissionMode: dontAsk` is not known"]),
+    ("kode", "Reviews", &["`forkContext` is not supported; ignored"]),
+    ("every-field", "Reviews", &["`skills` is", "`mcpServers` is", "`permissionMode: dontAsk` is not supported"]),
 ];
 
 /// Files that become agents with something odd about their prompt or name: file, name, a part of the prompt, faults.
@@ -72,34 +72,34 @@ const ODDITIES: [(&str, &str, &str, Errors); 8] = [
     ("long-description", "long-description", "You review", &[]),
     ("huge", "huge", "A rule of many", &[]),
     ("rules-in-body", "rules-in-body", "One.\n\n---\n\nname: two\n\n---\n\nThree.", &[]),
-    ("only-head", "only-head", "", &["1: there is no text after the frontmatter"]),
+    ("only-head", "only-head", "", &["1: no text after the frontmatter"]),
     (
         "bad-values",
         "bad-values",
         "You review",
         &[
             "4: unknown permission mode",
-            "5: `maxTurns` is `many`",
+            "5: `maxTurns: many` is not a positive whole number",
             "6: `9000` is not an effort",
-            "7: `everywhere` is not a kind of memory",
-            "8: `tools` is neither",
+            "7: `memory: everywhere` is not supported",
+            "8: `tools` must be a list",
         ],
     ),
-    ("latin-1", "latin-1", "Du pr\u{fffd}fst.", &["3: the file is not UTF-8"]),
-    ("utf-16", "utf-16", "You review", &["1: the file is not UTF-8"]),
+    ("latin-1", "latin-1", "Du pr\u{fffd}fst.", &["3: not valid UTF-8"]),
+    ("utf-16", "utf-16", "You review", &["1: not valid UTF-8"]),
     ("controls", "controls", "You review", &[ODD]),
 ];
 
 /// Files that cannot be used, and why.
 const BROKEN: [(&str, &str); 8] = [
-    ("empty", "1: it is empty"),
-    ("nameless", "1: there is no `name`, as in notes that lie beside agents. Add one, such as `name: nameless`"),
-    ("no-description", "1: there is no `description`"),
-    ("only-dashes", "2: nobody could call an agent `-_-`"),
-    ("sequence", "1: there is no `description`"),
-    ("README", "1: it does not start with a `---` line, so it is not an agent file"),
-    ("toml", "1: it does not start with a `---` line"),
-    ("binary", "1: it does not start with a `---` line"),
+    ("empty", "1: the file is empty"),
+    ("nameless", "1: no `name`, so this is not an agent. To make it one, add a name, such as `name: nameless`"),
+    ("no-description", "1: no `description`"),
+    ("only-dashes", "2: `-_-` is not usable as a name"),
+    ("sequence", "1: no `description`"),
+    ("README", "1: no `---` line at the top, so this is not an agent file"),
+    ("toml", "1: no `---` line at the top"),
+    ("binary", "1: no `---` line at the top"),
 ];
 
 fn folder() -> PathBuf {

@@ -41,10 +41,7 @@ fn a_file_of_the_project_has_no_more_rights_than_the_built_in_whose_place_it_tak
         let tools = ["Read", "Grep", "Symbols", "Glob", "LS", "Bash"].map(str::to_owned).to_vec();
         assert_eq!((&explore.tools, explore.permission_mode), (&ToolsField::List(tools), Some(PermissionMode::Plan)));
         let [told] = errors(&catalog).try_into().unwrap();
-        assert!(
-            told.contains("takes the place of `explore` (built-in) and is narrowed to the rights of that one"),
-            "{told}"
-        );
+        assert!(told.contains("replaces `explore` (built-in), so it is limited to what that agent may do"), "{told}");
     }
     // Of two files of the project the one in force is narrowed.
     let both = [Tier::ProjectClaude, Tier::ProjectKode].map(|tier| file(tier, "name: explore")).into();
@@ -86,7 +83,7 @@ fn an_agent_of_the_project_keeps_notes_of_the_project_only() {
     let parsed = file(Tier::ProjectClaude, "name: x\nmemory: user");
     assert_eq!(parsed.definition.unwrap().memory, Some(MemoryScope::Project));
     let told = parsed.diagnostics[0].to_string();
-    assert!(told.contains(":3") && told.contains("does not read your notes of other projects"), "{told}");
+    assert!(told.contains(":3") && told.contains("cannot read your notes from other projects"), "{told}");
 }
 
 #[test]
@@ -133,7 +130,7 @@ fn no_link_leads_out_of_the_project() {
     assert_eq!(names, ["a", "c"]);
     let told: Vec<String> = listed.iter().flat_map(|listed| &listed.diagnostics).map(ToString::to_string).collect();
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told.iter().all(|told| told.contains("leads out of the project, to ")), "{told:?}");
+    assert!(told.iter().all(|told| told.contains("links to ")), "{told:?}");
     assert!(told.iter().all(|told| told.contains("put it in ~/.claude/agents")), "{told:?}");
 }
 
@@ -156,7 +153,7 @@ fn agents_of_another_user_are_not_used() {
     let seer = if uid == 0 { Owner::new(0, None) } else { Owner::new(uid + 1, None) };
     let listed = of_project(&project, seer);
     assert!(listed.iter().all(|listed| listed.definition.is_none()), "{listed:?}");
-    assert!(listed[0].diagnostics[0].message.contains("so it is not used"), "{listed:?}");
+    assert!(listed[0].diagnostics[0].message.contains("so skipped"), "{listed:?}");
 }
 
 #[test]

@@ -34,7 +34,10 @@ fn no_program_of_the_project_is_found_on_the_path() {
     // Where there is no other one, it is asked for.
     let output = bench.command(&["-p", "run `ls`", "--model", "offline"]).env("PATH", &inside).output().unwrap();
     let said = text(&output.stdout);
-    assert!(said.contains("`ls` was not run. Nobody is there to ask.") && !said.contains("user said no"), "{said}");
+    assert!(
+        said.contains("`ls` was not run. Nobody is there to approve this.") && !said.contains("user said no"),
+        "{said}"
+    );
     assert!(!canary.exists());
 }
 

@@ -107,7 +107,7 @@ async fn the_user_chooses_services_and_a_project_does_not() {
     assert_eq!(models, expected.map(|(path, model)| (path.to_owned(), model.to_owned())), "{said}");
     assert!(said.contains("a project may not set `aliases`"), "{said}");
     assert!(
-        said.contains("anthropic has no model `openai/gpt-5.2`") && said.contains("opus 5.5 answers instead."),
+        said.contains("anthropic has no model `openai/gpt-5.2`") && said.contains("Using opus 5.5 instead."),
         "{said}"
     );
 }

@@ -75,7 +75,7 @@ fn a_command_that_kills_its_supervisor_leaves_nothing_either() {
     let bench = Bench::new();
     let (child, pids) = with_hidden_processes(&bench, "kill -9 $PPID; sleep 1000");
     let output = child.wait_with_output().unwrap();
-    assert!(text(&output.stdout).contains("the command ended its supervisor"), "{output:?}");
+    assert!(text(&output.stdout).contains("the command killed its supervisor"), "{output:?}");
     assert!(!pids.iter().any(|pid| runs(*pid)), "{pids:?}");
 }
 

@@ -111,10 +111,10 @@ async fn a_service_of_the_users_own_is_asked_with_its_key_and_its_headers() {
 async fn a_service_without_a_key_or_a_model_says_what_to_do_or_is_asked_for_its_models() {
     let (output, seen) = ask(CHAT, "", &["--model", "mine"], &[]).await;
     let said = text(&output.stderr);
-    assert!(said.contains("mine needs a key: set MINE_ACCESS"), "{said}");
+    assert!(said.contains("mine needs an API key: set MINE_ACCESS"), "{said}");
     assert!(seen.is_empty());
     let (output, _) = ask(MESSAGES, "", &["--model", "gate"], &KEYS).await;
-    assert!(text(&output.stderr).contains("gate needs the name of a model: --model gate/NAME."));
+    assert!(text(&output.stderr).contains("gate needs a model name: --model gate/NAME."));
     let open = "[providers.open]\nwire = \"openai\"\nurl = \"{base}/v1\"\n";
     let (output, seen) = ask(open, "", &["--model", "open"], &[]).await;
     assert_eq!(text(&output.stdout), "by chat\n", "{}", text(&output.stderr));

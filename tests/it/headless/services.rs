@@ -76,7 +76,7 @@ async fn a_refused_call_leaves_a_trace() {
 
     let flags = [&TINY[..], &["--permission-mode", "plan"]].concat();
     let (output, said) = ask(writes, &flags, &GATE).await;
-    assert!(said.contains("[main] Write notes.md denied: Plan mode: nothing is written"), "{said}");
+    assert!(said.contains("[main] Write notes.md denied: Plan mode: files cannot be changed"), "{said}");
     assert_eq!(output.status.code(), Some(4), "{said}");
     let (output, said) = ask(writes, &[&TINY[..], &["--allowedTools", "Edit(project files)"]].concat(), &GATE).await;
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -89,7 +89,7 @@ async fn a_failed_choice_is_said_once() {
         (401, "application/json", r#"{"error":{"message":"no key"}}"#.to_owned())
     }
     let (output, said) = ask(locked, &[], &GATE).await;
-    assert_eq!((output.status.code(), said.as_str()), (Some(1), "belvedere: HOST answers 401: set OPENAI_API_KEY.\n"));
+    assert_eq!((output.status.code(), said.as_str()), (Some(1), "belvedere: HOST answered 401: set OPENAI_API_KEY.\n"));
     let (output, said) = ask(locked, &["--model", "sonet"], &[]).await;
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(said.matches("did you mean sonnet?").count(), 1, "{said}");
@@ -105,12 +105,15 @@ async fn a_proxy_is_named_where_it_is_the_one_that_fails() {
     };
     for (base, variable) in [("http://llm.invalid/v1", "HTTP_PROXY"), ("https://llm.invalid/v1", "HTTPS_PROXY")] {
         let (_, said) = ask(closed, &TINY, &named(base, variable, "http://me:hush@{place}")).await;
-        assert!(said.contains(&format!("The proxy HOST ({variable}) refused: 407")), "{said}");
+        assert!(
+            said.contains(&format!("The proxy HOST ({variable}) requires a user name and password (407)")),
+            "{said}"
+        );
         assert!(!said.contains("hush") && !said.contains("retries"), "{said}");
     }
     let (output, said) = ask(closed, &TINY, &named("https://llm.invalid/v1", "HTTPS_PROXY", "me:hush@::bad")).await;
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("The proxy of HTTPS_PROXY has no address that can be read (::bad)"), "{said}");
+    assert!(said.contains("The proxy in HTTPS_PROXY has an invalid address (::bad)"), "{said}");
     assert!(!said.contains("hush"), "{said}");
     // What is excepted needs no proxy, and what is on this machine neither.
     let (_, said) = ask(writes, &TINY, &[GATE[0], ("HTTP_PROXY", "::bad"), ("ALL_PROXY", "http://127.0.0.1:9")]).await;

@@ -131,7 +131,7 @@ fn cut_short() -> Vec<Arc<Message>> {
             input: ToolInput::Object(call.input.clone()),
         })
         .collect();
-    let hits = "1 definition matches; the best first.\nsrc/cart.rs:10  struct Cart: pub struct Cart";
+    let hits = "1 definition matches, best first.\nsrc/cart.rs:10  struct Cart: pub struct Cart";
     let results = calls.iter().map(|call| ToolResult::text(&call.id, hits)).collect();
     let content = calls.into_iter().map(Block::ToolCall).collect();
     vec![
@@ -158,7 +158,7 @@ fn a_last_turn_without_tools_reports_what_is_there() {
 fn absolute_paths_are_cited_as_seen_from_the_working_directory() {
     let mut cut = request(cut_short(), &[]);
     cut.system = "Working directory: /home/me/shop".into();
-    let hits = "1 definition matches; the best first.\n/home/me/shop/src/cart.rs:10  struct Cart: pub struct Cart\n[2 more; narrow with kind or path, or raise limit]";
+    let hits = "1 definition matches, best first.\n/home/me/shop/src/cart.rs:10  struct Cart: pub struct Cart\n[2 more; narrow with kind or path, or raise limit]";
     if let Some(message) = cut.messages.get_mut(2) {
         let Message::ToolResults { results } = message.as_ref() else { panic!("no results") };
         let results = results.iter().map(|result| ToolResult::text(&result.call_id, hits)).collect();

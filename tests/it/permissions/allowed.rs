@@ -132,7 +132,7 @@ fn it_is_said_why_something_is_asked() {
     let why = |access| permissions.reason(&access);
     assert_eq!(why(read("/etc/passwd")), "mode ask: outside the project");
     assert_eq!(why(write("/etc/passwd")), "mode ask: outside the project");
-    assert_eq!(why(write("/work/shop/.git/config")), "mode ask: other programs run or obey these settings");
+    assert_eq!(why(write("/work/shop/.git/config")), "mode ask: other programs act on this file");
     assert_eq!(why(execute("make")), "mode ask: it may modify files");
     assert_eq!(why(execute("git push; make")), "mode ask: your permission covers only single plain commands");
     permissions.set_mode(PermissionMode::AcceptEdits);

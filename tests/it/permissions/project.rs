@@ -195,7 +195,7 @@ fn what_is_guarded_is_no_plain_file_and_the_question_says_why() {
     permissions.guard([format!("{PROJECT}/meta").into()]);
     assert_eq!(permissions.decide(&access), Decision::Ask);
     assert_eq!(permissions.decide(&write(&format!("{PROJECT}/metadata"))), Decision::Allow);
-    assert_eq!(permissions.reason(&access), "mode accept edits: other programs run or obey these settings");
+    assert_eq!(permissions.reason(&access), "mode accept edits: other programs act on this file");
     assert_eq!(permissions.offer(&access), None);
 }
 

@@ -74,8 +74,8 @@ async fn what_keeps_a_named_server_from_use_is_said_with_what_to_do() {
     let json = |status, body: &str| Reply::new(status, "application/json", body);
     let list = r#"{"object":"list","data":[{"id":"tiny"},{"id":"mid"}]}"#;
     for (reply, key, wanted, words) in [
-        (json(401, "{}"), None, None, "HOST answers 401: set OPENAI_API_KEY."),
-        (json(401, "{}"), Some("wrong-key"), None, "HOST answers 401: check OPENAI_API_KEY."),
+        (json(401, "{}"), None, None, "HOST answered 401: set OPENAI_API_KEY."),
+        (json(401, "{}"), Some("wrong-key"), None, "HOST answered 401: check OPENAI_API_KEY."),
         (
             json(404, "{}"),
             None,
@@ -87,14 +87,14 @@ async fn what_keeps_a_named_server_from_use_is_said_with_what_to_do() {
             json(500, r#"{"error":{"message":"no db"}}"#),
             None,
             None,
-            "HOST had a server error (HTTP 500: no db). See the log of HOST. To use it without listing its \
+            "HOST had a server error (HTTP 500: no db). Check the log of HOST. To use it without listing its \
              models, name one with --model openai/NAME.",
         ),
         (
             Reply::new(200, "text/html", "<html>"),
             None,
             None,
-            "HOST answers with something other than a list of models: check the address, or name one with --model openai/NAME.",
+            "HOST did not answer with a list of models: check the address, or name one with --model openai/NAME.",
         ),
         (json(200, list), Some("local-key"), Some("qwen3"), "HOST has no model qwen3; it has tiny, mid."),
     ] {
@@ -111,7 +111,7 @@ async fn a_server_that_is_only_guessed_gets_no_key_and_says_what_it_wants() {
     assert!(!locked.seen()[0].headers.contains_key("authorization"));
     assert!(misses[0].is_server());
     let words = misses[0].words(None);
-    assert!(words.contains("answers 401: set LLAMACPP_API_KEY and start with --model llamacpp."), "{words}");
+    assert!(words.contains("answered 401: set LLAMACPP_API_KEY and start with --model llamacpp."), "{words}");
     // A shop that wants a login is told of too, but nobody is there where nothing answers.
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
     let nobody = at("ollama", &format!("http://127.0.0.1:{port}"));

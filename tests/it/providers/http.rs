@@ -121,7 +121,7 @@ async fn statuses_become_typed_errors() {
     }
     for status in [500, 502, 504] {
         let error = json(status, "api_error", "no db").await;
-        let words = format!("HOST had a server error (HTTP {status}: no db). See the log of HOST.");
+        let words = format!("HOST had a server error (HTTP {status}: no db). Check the log of HOST.");
         assert_eq!((placeless(&error), error.is_transient()), (words, true));
     }
 }
@@ -298,7 +298,7 @@ async fn what_a_model_does_not_take_is_left_out_from_the_second_time_on() {
             }
             let bodies: Vec<String> = server.seen()[before..].iter().map(|seen| seen.body.clone()).collect();
             assert!(bodies[0].contains(word) && !bodies[1].contains(word), "{bodies:?}");
-            assert_eq!(feature == Feature::Pictures, bodies[1].contains("[picture left out: this model takes none]"));
+            assert_eq!(feature == Feature::Pictures, bodies[1].contains("[image omitted: this model accepts none]"));
             // Another model at the same place is asked as before.
             let other = Request { model: "claude-sonnet-5-5".to_owned(), ..asked.clone() };
             drop(provider.stream(other).await);
@@ -333,7 +333,7 @@ async fn tls_is_set_up_on_first_use_and_a_server_without_it_is_named_as_such() {
     let base = server.base.replace("http://", "https://");
     let error = ask(&claude(&base)).await.err().expect("no TLS there");
     assert!(error.kind == ErrorKind::Tls && !error.is_transient(), "{error}");
-    let words = "No secure connection to HOST: what answers does not speak TLS. Begin the base URL with http://.";
+    let words = "No secure connection to HOST: the server does not speak TLS. Start the base URL with http://.";
     assert_eq!(placeless(&error), words);
     assert!(server.seen().is_empty());
 }
@@ -342,7 +342,7 @@ async fn tls_is_set_up_on_first_use_and_a_server_without_it_is_named_as_such() {
 async fn a_server_that_wants_tls_is_named_as_such() {
     let page = "<html><h1>400</h1>The plain HTTP request was sent to HTTPS port</html>";
     let error = refusal(Reply::new(400, "text/html", page)).await;
-    let words = "No secure connection to HOST: what answers speaks TLS only. Begin the base URL with https://.";
+    let words = "No secure connection to HOST: the server speaks only TLS. Start the base URL with https://.";
     assert_eq!((placeless(&error).as_str(), error.is_transient()), (words, false));
 }
 

@@ -71,7 +71,7 @@ fn a_conversation_is_written_for_any_server() {
             {"role": "tool", "tool_call_id": "c1", "content": "(no output)"},
             {"role": "tool", "tool_call_id": "c2", "content": "Error: no"},
             {"role": "user", "content": [
-                {"type": "text", "text": "The pictures of the tool results above:"},
+                {"type": "text", "text": "Images from the tool results above:"},
                 {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
                 {"type": "text", "text": "d"},
             ]},

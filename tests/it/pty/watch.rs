@@ -92,7 +92,7 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
     terminal.send("\u{3}\u{3}");
     assert!(terminal.ended().success());
     let log = fs::read_to_string(home.path().join(".local/state/belvedere/belvedere.log")).unwrap();
-    let in_force: Vec<&str> = log.lines().filter(|line| line.contains("agent files in force")).collect();
+    let in_force: Vec<&str> = log.lines().filter(|line| line.contains("agent files reloaded")).collect();
     assert_eq!(in_force.len(), 5, "{log}");
     assert!(in_force.iter().all(|line| line.contains("took_ms=") && line.contains("age_ms=")), "{log}");
     let readings = log.lines().filter(|line| line.contains("agent files")).count();

@@ -95,7 +95,7 @@ fn conflicts_are_named_file_by_file() {
     check_region("worktree-conflicts", Region::Agents, |width, height| {
         let mut stage = stage(width, height);
         let branch = "belvedere/2026-11-20/rewriter-1".to_owned();
-        let files = vec![("src/auth/token.rs".to_owned(), "both sides changed the same place".to_owned())];
+        let files = vec![("src/auth/token.rs".to_owned(), "both sides changed the same lines".to_owned())];
         stage.agent(1, EventKind::Worktree { news: WorktreeNews::Conflicts { branch, files } });
         stage
     });

@@ -36,7 +36,7 @@ async fn both_streams_arrive_in_order_with_the_exit_code() {
     assert_eq!(text_of(&output), "(no output)\n[exit 0]");
     assert_eq!((output.summary.as_str(), output.is_error, output.view), ("exit 0, 0 lines", false, None));
     assert_eq!(text_of(&bash(&bench, "-x").await).lines().last(), Some("[exit 127]"), "a command, not an option");
-    assert_eq!(text_of(&bash(&bench, "kill -9 $$").await), "(no output)\n[ended by SIGKILL]");
+    assert_eq!(text_of(&bash(&bench, "kill -9 $$").await), "(no output)\n[killed by SIGKILL]");
     assert!(bench.error("Bash", json!({"command": "  "})).await.contains("empty"));
 }
 
@@ -85,7 +85,7 @@ async fn eight_bit_sequences_and_lists_with_nul_are_made_plain() {
 async fn bytes_that_are_no_text_are_counted_and_not_shown() {
     let bench = Bench::new();
     let output = bash(&bench, r"for i in $(seq 500); do printf '\001\377\376\200ab'; done").await;
-    assert!(text_of(&output).starts_with("[3,000 bytes that are not UTF-8 text, not shown"), "{}", text_of(&output));
+    assert!(text_of(&output).starts_with("[3,000 bytes of binary output not shown"), "{}", text_of(&output));
     assert_eq!(output.view, None);
 }
 
@@ -173,7 +173,7 @@ async fn the_last_words_of_a_command_that_is_ended_are_kept() {
 async fn a_command_that_takes_too_long_is_ended() {
     let bench = Bench::new();
     let output = bench.run("Bash", json!({"command": "sleep 1000 | sleep 1000", "timeout": 100})).await;
-    let words = "(no output)\n[timed out after 0.1 s; the command and its processes were ended]";
+    let words = "(no output)\n[timed out after 0.1 s; the command and its processes were killed]";
     assert_eq!((text_of(&output).as_str(), output.is_error), (words, true));
     assert_eq!(output.summary, "timed out after 0.1 s, 0 lines");
 }
@@ -184,7 +184,7 @@ async fn a_child_in_the_background_neither_holds_up_nor_survives_the_command() {
     let command = "(echo $BASHPID >> pids; exec sleep 1000) & (echo $BASHPID >> pids; exec timeout 60 yes) >/dev/null & \
                    while [ \"$(wc -l < pids)\" -lt 2 ]; do :; done; echo done";
     let output = bash(&bench, &format!("touch pids; {command}")).await;
-    assert_eq!(text_of(&output), "done\n[exit 0; processes left in the background were ended with it]");
+    assert_eq!(text_of(&output), "done\n[exit 0; its background processes were killed]");
     assert!(pids(&bench).iter().all(|pid| !is_alive(pid)));
 }
 
@@ -228,7 +228,7 @@ const HIDDEN: &str = "touch pids
 async fn processes_that_hide_are_ended_with_the_command() {
     let bench = Bench::new();
     let output = bash(&bench, &format!("{HIDDEN}; echo done; exit 3")).await;
-    assert_eq!(text_of(&output), "done\n[exit 3; processes left in the background were ended with it]");
+    assert_eq!(text_of(&output), "done\n[exit 3; its background processes were killed]");
     let pids = pids(&bench);
     assert_eq!(pids.len(), 6);
     assert!(pids.iter().all(|pid| !is_alive(pid)), "{pids:?}");
@@ -256,7 +256,7 @@ async fn a_process_that_runs_away_from_its_own_end_is_caught() {
     let runner = "run() { (echo $BASHPID >> at; run) & exit; }; run";
     std::fs::write(bench.path("run.sh"), runner).unwrap();
     let output = bash(&bench, "setsid -f bash run.sh >/dev/null 2>&1; while [ ! -s at ]; do sleep 0.01; done").await;
-    assert!(text_of(&output).contains("were ended with it"), "{}", text_of(&output));
+    assert!(text_of(&output).contains("were killed"), "{}", text_of(&output));
     let last = bench.get("at").lines().last().unwrap().to_owned();
     std::fs::remove_file(bench.path("at")).unwrap();
     assert!(!is_alive(&last) && !bench.path("at").exists());
@@ -266,7 +266,7 @@ async fn a_process_that_runs_away_from_its_own_end_is_caught() {
 async fn a_command_that_signals_its_own_group_ends_as_it_would() {
     let bench = Bench::new();
     assert_eq!(text_of(&bash(&bench, "trap 'echo told; exit 4' TERM; kill 0; sleep 1").await), "told\n[exit 4]");
-    assert_eq!(text_of(&bash(&bench, "kill -34 $$").await), "(no output)\n[ended by signal 34]");
+    assert_eq!(text_of(&bash(&bench, "kill -34 $$").await), "(no output)\n[killed by signal 34]");
 }
 
 fn shell(names: &[&str]) -> belvedere::tool::Shell {

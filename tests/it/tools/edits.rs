@@ -49,7 +49,7 @@ async fn what_was_not_read_or_has_changed_is_left_alone() {
     bench.text("Read", json!({"file_path": "a.txt"})).await;
     bench.put("a.txt", "changed by someone\n");
     for (tool, input) in [("Write", write.clone()), ("Edit", edit("a.txt", "changed", "x"))] {
-        assert!(bench.error(tool, input).await.contains("changed outside of this session"));
+        assert!(bench.error(tool, input).await.contains("changed on disk"));
     }
     std::fs::remove_file(bench.path("a.txt")).unwrap();
     assert!(bench.error("Edit", edit("a.txt", "changed", "x")).await.contains("does not exist"));
@@ -79,11 +79,11 @@ async fn a_passage_must_be_there_once() {
         "{words}"
     );
     let words = bench.error("Edit", edit("a.txt", "let totals = a + b;", "x")).await;
-    assert!(words.contains("nearest line is 3") && words.contains("let total = a + b;"), "{words}");
+    assert!(words.contains("closest line is 3") && words.contains("let total = a + b;"), "{words}");
     let words = bench.error("Edit", edit("a.txt", "let total = a + b;\nlet c", "x")).await;
-    assert!(words.contains("begins like line 3 but departs at line 4, which is past the end"), "{words}");
+    assert!(words.contains("begins like line 3 but differs at line 4, which is past the end"), "{words}");
     let words = bench.error("Edit", edit("a.txt", "let a = 1;\nlet b = 2;", "x")).await;
-    assert!(words.contains("begins like line 1 but departs at line 2, which is in the file:\nlet b = 1;\n"), "{words}");
+    assert!(words.contains("begins like line 1 but differs at line 2, which reads:\nlet b = 1;\n"), "{words}");
     for pasted in ["     1\tlet a = 1;", "     1→let a = 1;\n     2→let b = 1;"] {
         let words = bench.error("Edit", edit("a.txt", pasted, "x")).await;
         assert!(words.contains("line numbers") && words.contains("exactly:\nlet a = 1;"), "{words}");
@@ -100,7 +100,7 @@ async fn a_passage_must_be_there_once() {
 async fn what_models_change_unawares_is_shown_as_it_is() {
     let bench = seen("\tsay(\u{201c}it\u{2019}s \u{2013} so\u{201d});\n\tend\n").await;
     let words = bench.error("Edit", edit("a.txt", "  say(\"it's - so\");\n  end", "x")).await;
-    assert!(words.contains("Lines 1–2") && words.ends_with("exactly:\n\tsay(“it’s – so”);\n\tend"), "{words}");
+    assert!(words.contains("lines 1–2") && words.ends_with("exactly:\n\tsay(“it’s – so”);\n\tend"), "{words}");
     let bench = seen(&"}\n".repeat(60_000)).await;
     let words = bench.error("Edit", edit("a.txt", &"}\n".repeat(60_001), "x")).await;
     assert!(words.len() < 10_000, "{}", words.len());
@@ -111,7 +111,7 @@ async fn a_new_content_takes_over_what_read_does_not_show() {
     let bench = seen("\u{feff}one\r\ntwo\r\n").await;
     let words = bench.text("Write", json!({"file_path": "a.txt", "content": "1\n2\n3"})).await;
     assert_eq!(bench.get("a.txt"), "\u{feff}1\r\n2\r\n3");
-    assert!(words.contains("CRLF as before"), "{words}");
+    assert!(words.contains("stay CRLF"), "{words}");
     bench.text("Write", json!({"file_path": "a.txt", "content": "a\r\nb\nc\r\n"})).await;
     assert_eq!(bench.get("a.txt"), "\u{feff}a\r\nb\nc\r\n", "a content with line ends of its own keeps them");
 }
@@ -136,7 +136,10 @@ async fn what_was_allowed_is_what_is_written_and_read() {
         let _ = std::fs::remove_file(bench.path("link"));
         symlink("inside", bench.path("link")).unwrap();
         let output = bench.run_after(tool, input, turn).await;
-        assert!(output.is_error && text_of(&output).contains("a link on the way was changed"), "{tool}: {output:?}");
+        assert!(
+            output.is_error && text_of(&output).contains("a symbolic link in the path changed"),
+            "{tool}: {output:?}"
+        );
     }
     assert!(!bench.outside("elsewhere/new.txt").exists());
 }
@@ -207,7 +210,7 @@ async fn bytes_that_are_no_text_are_not_edited_but_can_be_replaced() {
     let plan = bench.plan("Write", json!({"file_path": "a.txt", "content": "café\n"})).await.unwrap();
     let Some(Preview::Diff(diff)) = plan.preview else { panic!("{:?}", plan.preview) };
     let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| (line.kind, line.text.as_str()));
-    let shown = [(LineKind::Removed, "5 bytes that are no text"), (LineKind::Added, "café")];
+    let shown = [(LineKind::Removed, "5 bytes of binary data"), (LineKind::Added, "café")];
     assert!(lines.eq(shown), "what is asked for says what goes and shows all that comes");
     let output = bench.run("Write", json!({"file_path": "a.txt", "content": "café\n"})).await;
     assert_eq!((output.summary.as_str(), output.view), ("5 bytes replaced by 6 bytes", None));

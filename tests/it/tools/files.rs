@@ -16,7 +16,7 @@ async fn lines_are_numbered_and_pages_say_what_is_left() {
     let shown = text_of(&output);
     assert!(shown.starts_with("     1\t1\n     2\t2\n"));
     assert!(
-        shown.ends_with("[Lines 1–2000 of 2,500 lines. Go on with offset 2001, or search with Grep.]\n"),
+        shown.ends_with("[Lines 1–2000 of 2,500 lines. Continue with offset 2001, or search with Grep.]\n"),
         "{shown}"
     );
     assert_eq!(output.summary, "2,000 lines");
@@ -79,7 +79,7 @@ async fn a_picture_that_a_service_would_refuse_stays_out_of_the_conversation() {
     assert!(bench.error("Read", json!({"file_path": "wide.png"})).await.contains("8001×2 pixels"));
     for broken in [b"\x89PNG\r\n\x1a\nrest".as_slice(), b"GIF89a", b"\xff\xd8\xff\xe0\xff\xff", b"RIFF....WEBPVP8X"] {
         bench.put("broken", broken);
-        assert!(bench.error("Read", json!({"file_path": "broken"})).await.contains("no whole picture"));
+        assert!(bench.error("Read", json!({"file_path": "broken"})).await.contains("not a complete image"));
     }
 }
 
@@ -94,7 +94,7 @@ async fn a_picture_is_a_picture_and_a_binary_is_named() {
     assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgoAAAANSUhEUgAAAAMAAAAC"));
 
     bench.put("b.png", [png.as_slice(), &vec![0; 4_000_000]].concat());
-    assert!(bench.error("Read", json!({"file_path": "b.png"})).await.contains("picture of 5 MB"));
+    assert!(bench.error("Read", json!({"file_path": "b.png"})).await.contains("image of 5 MB"));
     bench.put("c.pdf", b"%PDF-1.7 x");
     assert!(bench.error("Read", json!({"file_path": "c.pdf"})).await.contains("a PDF document (10 bytes)"));
     bench.put("d", b"a\0b");

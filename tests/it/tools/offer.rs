@@ -122,13 +122,13 @@ async fn a_parameter_that_is_not_known_is_refused_by_name() {
     let bench = Bench::new();
     bench.put("a", "one\n");
     for (tool, input, unknown, near) in [
-        ("Read", json!({"file_path": "a", "limits": 1}), "limits", "Perhaps you mean `limit`."),
-        ("Grep", json!({"pattern": "x", "excluded": "src"}), "excluded", "Fields: "),
-        ("Bash", json!({"command": "true", "time_out": 5, "sandbox": true}), "sandbox", "Fields: command"),
-        ("LS", json!({"ignored": ["a"]}), "ignored", "Perhaps you mean `ignore`."),
+        ("Read", json!({"file_path": "a", "limits": 1}), "limits", "Did you mean `limit`?"),
+        ("Grep", json!({"pattern": "x", "excluded": "src"}), "excluded", "Parameters: "),
+        ("Bash", json!({"command": "true", "time_out": 5, "sandbox": true}), "sandbox", "Parameters: command"),
+        ("LS", json!({"ignored": ["a"]}), "ignored", "Did you mean `ignore`?"),
     ] {
         let failed = text_of(&bench.plan(tool, input.clone()).await.unwrap_err());
-        assert!(failed.contains(&format!("there is no parameter `{unknown}`")), "{tool} {input}: {failed}");
+        assert!(failed.contains(&format!("unknown parameter `{unknown}`")), "{tool} {input}: {failed}");
         assert!(failed.contains(near), "{tool} {input}: {failed}");
     }
     // What has no value restricts nothing, and another spelling of a name is that name.

@@ -124,7 +124,7 @@ async fn a_change_behind_the_same_size_and_time_is_noticed() {
     fs::write(&path, "OLD\n").unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     let words = bench.error("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
-    assert!(words.contains("changed outside of this session"), "{words}");
+    assert!(words.contains("changed on disk"), "{words}");
 }
 
 #[tokio::test]

@@ -97,7 +97,7 @@ async fn stated_values_are_found_by_what_they_are_for() {
     let values = async |query: &str| bench.text("Symbols", json!({"query": query, "mode": "values"})).await;
     assert_eq!(
         values("default timeout of a request").await,
-        "1 stated value; the best first.\nsrc/net.rs:2  constant REQUEST_TIMEOUT: const REQUEST_TIMEOUT: u64 = 30;"
+        "1 stated value, best first.\nsrc/net.rs:2  constant REQUEST_TIMEOUT: const REQUEST_TIMEOUT: u64 = 30;"
     );
     let text = values("how many times is it tried again at most?").await;
     assert!(text.lines().nth(1).unwrap().starts_with("src/net.rs:7  value in new: max_retries: 5"), "{text}");
@@ -140,7 +140,7 @@ async fn uses_are_told_from_definitions_comments_and_imports() {
     let text = bench.text("Symbols", json!({"query": "price", "mode": "references"})).await;
     assert_eq!(
         text,
-        "`price` is used on 2 lines of 2 files.\n\
+        "`price` is used on 2 lines in 2 files.\n\
          a.rs:1  definition function price: pub fn price() {}\n\
          a.rs:5  use in other: price();\n\
          b.rs:4  use in third: price()\n\
@@ -219,7 +219,7 @@ async fn hostile_files_are_bounded() {
     let started = std::time::Instant::now();
     let text = bench.text("Symbols", json!({"query": "fine"})).await;
     assert!(text.starts_with("`fine` is defined once.\nfine.rs:1  function fine: fn fine() {}"), "{text}");
-    assert!(text.ends_with("[without 1 file over 1 MB]"), "{text}");
+    assert!(text.ends_with("[skipped 1 file over 1 MB]"), "{text}");
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     assert!(bench.text("Symbols", json!({"query": "after"})).await.contains("odd.rs:3"));
     assert!(!bench.text("Symbols", json!({"query": "nul"})).await.contains("nul.rs"));

@@ -75,7 +75,7 @@ async fn a_change_by_a_command_or_the_user_is_nobodys() {
     assert!(!call(&code, "Bash", json!({"command": "echo two >> a.txt"})).await.is_error);
     for who in [&main, &code] {
         let words = text_of(&edit(who, "one", "1").await);
-        assert!(words.starts_with("a.txt was changed outside of this session's edits since you read it"), "{words}");
+        assert!(words.starts_with("a.txt changed on disk since you read it"), "{words}");
         assert!(words.contains("Read it again"), "{words}");
     }
 }

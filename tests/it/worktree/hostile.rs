@@ -77,7 +77,7 @@ async fn programs_under_names_that_are_no_text_do_not_run() {
     // What both sides changed would be joined by the program.
     repo.put("a.txt", "uno\ntwo\nthree\n");
     let Merged::Conflicts(conflicts) = repo.trees.merge(&tree, &go_on()).await.unwrap() else { panic!("it merged") };
-    assert_eq!(conflicts[0].why, "its own merge program is not run");
+    assert_eq!(conflicts[0].why, "its custom merge driver is not run");
     repo.put("a.txt", "eins\ntwo\nthree\n");
     repo.merge(&tree).await;
     assert_eq!(repo.text("a.txt"), "eins\ntwo\ndrei\n");

@@ -33,7 +33,7 @@ async fn of_two_children_that_rewrite_a_place_the_second_is_refused() {
     repo.merge(&one).await;
     let conflicts = repo.conflicts(&two).await;
     assert_eq!((conflicts.len(), conflicts[0].path.to_str()), (1, Some("a")));
-    assert_eq!(conflicts[0].why, "both sides changed the same place");
+    assert_eq!(conflicts[0].why, "both sides changed the same lines");
     assert_eq!(repo.text("b"), "1\n");
     // The user makes way, and it merges.
     repo.put("a", numbered(5));
@@ -157,7 +157,7 @@ async fn kinds_of_conflicts_are_named() {
             .why
     };
     assert_eq!(of("a"), "one side changed it, the other deleted it");
-    assert_eq!(of("both"), "both sides changed the same place");
+    assert_eq!(of("both"), "both sides changed the same lines");
     assert_eq!(of("bin"), "both sides changed a binary file");
     assert!(of("c").contains("folder") || of("c").contains("deleted"));
     assert!(conflicts.iter().all(|conflict| conflict.path.to_str() != Some("b")));

@@ -148,7 +148,7 @@ impl ChatDecoder {
     }
 
     fn unreadable(&self, error: &serde_json::Error) -> ProviderError {
-        self.service.error(ErrorKind::Protocol, &format!("a chunk that cannot be read: {error}"))
+        self.service.error(ErrorKind::Protocol, &format!("an unreadable chunk: {error}"))
     }
 }
 

@@ -192,7 +192,7 @@ async fn one_that_goes_on_waits_also_for_those_it_had_sent_out_before() {
         reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
         reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
         reply(json!({"task": "called one", "turn": 0}), vec![behind("two")]),
-        reply(json!({"task": "called one", "last": "Go on where you stopped"}), vec![behind("three")]),
+        reply(json!({"task": "called one", "last": "Continue where you stopped"}), vec![behind("three")]),
         reply(json!({"task": "called one", "turn": 1}), vec![json!({"fail": "bad_request"})]),
         reply(json!({"task": "called one"}), vec![json!({"say": "<summary>all in</summary>"})]),
         takes("two", 40),

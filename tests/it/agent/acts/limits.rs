@@ -143,8 +143,8 @@ async fn the_last_turn_at_each_limit() {
             let words = match last {
                 Reports => "<summary>\nlast words\n</summary>",
                 Insists => "I insist.",
-                Stalls => "Its last words: I was",
-                CallsMutely | Fails => "Its last words: I look.",
+                Stalls => "Last text: I was",
+                CallsMutely | Fails => "Last text: I look.",
             };
             assert!(report.contains(words), "{cell}");
             let grace = match (limit, last) {

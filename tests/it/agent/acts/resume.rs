@@ -72,7 +72,7 @@ async fn who_goes_on_remembers_to_the_byte_what_it_was_told_and_what_was_cut_off
     let told = child(&requests);
     assert!(told[2].starts_with("and the tests\n\n<system-reminder>"), "{told:#?}");
     assert_eq!((told[3].as_str(), told[4].as_str()), ("interrupted", "second thoughts"), "{told:#?}");
-    assert!(told[5].starts_with("Go on where you stopped"), "{told:#?}");
+    assert!(told[5].starts_with("Continue where you stopped"), "{told:#?}");
     let main = last_of_main(&provider);
     assert_eq!(heard(&main, "general-purpose-1"), ["result", "message", "message"]);
     let seen = session.quit().await;
@@ -115,7 +115,7 @@ async fn who_was_stopped_before_it_began_goes_on_with_its_task() {
     assert!(freed.unwrap() < started, "{order:#?}");
     let told = child(&requests_of(&provider, "called one"));
     assert_eq!((told[0].as_str(), told[1].as_str()), (task("one").as_str(), "look in tests"), "{told:#?}");
-    assert!(told[2].starts_with("Go on where you stopped"), "{told:#?}");
+    assert!(told[2].starts_with("Continue where you stopped"), "{told:#?}");
     quiet(&mut session, Duration::from_mins(1)).await;
     session.ask("anything else?").await;
     let heard = heard(&last_of_main(&provider), "explore-2");
@@ -155,10 +155,10 @@ async fn a_parent_has_its_own_go_on_by_name_or_number() {
     let main = last_of_main(&provider);
     let texts: Vec<String> = results(&main).iter().map(ToolResult::joined_text).collect();
     assert!(texts[1].starts_with("status: completed") && texts[2].starts_with("status: completed"), "{texts:#?}");
-    assert!(texts[3].starts_with("explore-1 works in the background"), "{texts:#?}");
-    assert!(texts[4].contains("explore-1 still works"), "{texts:#?}");
+    assert!(texts[3].starts_with("explore-1 is running in the background"), "{texts:#?}");
+    assert!(texts[4].contains("explore-1 is still running"), "{texts:#?}");
     assert!(texts[5].contains("no subagent `explore-7`. You have: explore-1"), "{texts:#?}");
-    assert!(texts[6].contains("goes on with this in the background"), "{texts:#?}");
+    assert!(texts[6].contains("resumed with your message in the background"), "{texts:#?}");
     assert_eq!(heard(&main, "explore-1"), ["result", "result", "result", "message", "message"]);
     let requests = requests_of(&provider, "called one");
     assert_grows(&requests);
@@ -215,7 +215,7 @@ async fn a_log_that_cannot_be_read_is_a_failure_that_says_so() {
     let results = results(&last_of_main(&provider));
     let text = results[1].joined_text();
     assert!(results[1].is_error && text.starts_with("status: failed\n"), "{text}");
-    assert!(text.contains("reason: It cannot go on: its log is gone."), "{text}");
+    assert!(text.contains("reason: Cannot resume: its log is gone."), "{text}");
     let seen = session.quit().await;
     assert_ends(&seen);
     assert_eq!(statuses(&seen, CHILD), ["completed", "failed"]);

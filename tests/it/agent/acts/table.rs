@@ -146,7 +146,7 @@ fn scene(state: State) -> (std::sync::Arc<Scripted>, Parts) {
     let said = |last: &str, text: &str| reply(json!({"task": "called one", "last": last}), vec![json!({"say": text})]);
     lines.push(said("Stop here and report now", "<summary>early words</summary>"));
     lines.push(said("reached the limit of this run", "<summary>limited words</summary>"));
-    lines.push(said("Go on where you stopped", "<summary>went on</summary>"));
+    lines.push(said("Continue where you stopped", "<summary>went on</summary>"));
     lines.extend(state.plot());
     lines.push(reply(json!({"task": "called one"}), vec![json!({"say": "<summary>one is done</summary>"})]));
     let provider = script(&lines);
