@@ -118,6 +118,11 @@ impl LastRun {
         self.open.as_ref().map_or(&[], |open| &open.pending)
     }
 
+    /// Returns what came of the run, also if it broke off.
+    pub fn result(&self) -> Option<Outcome> {
+        self.interrupted().or_else(|| self.outcome.clone())
+    }
+
     /// Returns what the run came to if it broke off.
     pub fn interrupted(&self) -> Option<Outcome> {
         let open = self.open.as_ref()?;

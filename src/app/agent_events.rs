@@ -4,14 +4,14 @@
 //! and the terminal's title. Leaves the agent's own life to `agents`. Invariant: text of an agent whose pane is not
 //! open makes no frame.
 
-use super::agents::Folded;
-use super::keymap::Context;
-use super::settings::models;
-use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::agents::Folded;
+use super::keymap::Context;
+use super::settings::models;
+use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
 use crate::message::{AgentId, Spent, reveal_line, sanitize_line};
 use crate::session::Unsent;

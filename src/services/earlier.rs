@@ -32,7 +32,7 @@ pub(super) async fn attend(
 /// Returns the words about a session that broke off while its main agent worked.
 fn notice(state_dir: &Path, project: &Path, own: Option<&Path>) -> Option<String> {
     let is_live = |session: &SessionFolder| {
-        own != Some(session.dir.as_path()) && SessionMeta::read(&session.dir).is_ok_and(|meta| !meta.is_demo)
+        !session.is_at(own) && SessionMeta::read(&session.dir).is_ok_and(|meta| !meta.is_demo)
     };
     let last = sessions(state_dir, Some(project)).into_iter().find(is_live).filter(|last| !is_open(&last.dir))?;
     let record = last.dir.join(format!("{MAIN}.jsonl"));

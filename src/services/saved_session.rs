@@ -91,11 +91,8 @@ impl SavedSession {
         // What the session's own events say stays true, however long the conversation is.
         let of_session = index.iter().filter(|it| it.agent().is_none() && it.seq < first).cloned();
         let mut saved = Self { main_record, ..Self::default() };
-        for ended in index.iter().filter(|it| it.seq < first && it.agent().is_some_and(|event| event.agent.is_main())) {
-            if let Some(EventKind::Ended { outcome }) = ended.agent().map(|event| &event.kind) {
-                saved.spent_before.add(&spent_by(outcome));
-            }
-        }
+        let of_main = index.iter().filter(|it| it.seq < first).filter_map(Numbered::agent);
+        saved.spent_before = spent_by(of_main.filter(|event| event.agent.is_main()));
         let mut all: Vec<Numbered> = of_session.chain(main).collect();
         saved.find_missing(&all, &children, project);
         let cleared = last_cleared(&all);
@@ -104,7 +101,7 @@ impl SavedSession {
             if child.is_cut {
                 saved.cut.insert(id);
             }
-            let outcome = child.run.interrupted().or_else(|| child.run.outcome.clone());
+            let outcome = child.run.result();
             all.extend(child.events);
             saved.agents.push(SavedAgent {
                 id,
@@ -120,17 +117,9 @@ impl SavedSession {
             });
         }
         all.sort_by_key(|numbered| numbered.seq);
-        saved.spent = all.iter().filter_map(|numbered| numbered.agent()).fold(saved.spent_before, |mut sum, event| {
-            if let EventKind::Ended { outcome } = &event.kind {
-                sum.add(&spent_by(outcome));
-            }
-            sum
-        });
-        for event in saved.missing.iter().filter_map(|event| event.of_agent()) {
-            if let EventKind::Ended { outcome } = &event.kind {
-                saved.spent.add(&spent_by(outcome));
-            }
-        }
+        let missing = saved.missing.iter().filter_map(|event| event.of_agent());
+        saved.spent = spent_by(all.iter().filter_map(Numbered::agent).chain(missing));
+        saved.spent.add(&saved.spent_before);
         saved.grants = last_grants(&all);
         saved.events = without_remarks(all.into_iter().map(|numbered| numbered.event));
         Ok(saved)
@@ -188,7 +177,7 @@ impl SavedSession {
                 let result = child.map_or_else(
                     || ToolResult::error(&call.id, INTERRUPTED),
                     |child| {
-                        let outcome = child.run.interrupted().or_else(|| child.run.outcome.clone());
+                        let outcome = child.run.result();
                         let report = outcome.map(|outcome| report_of(&child.spawn, &outcome, project));
                         ToolResult::text(&call.id, report.unwrap_or_else(|| INTERRUPTED.to_owned()))
                     },
@@ -292,8 +281,15 @@ fn branch_after(before: Option<String>, event: &AgentEvent) -> Option<String> {
     }
 }
 
-fn spent_by(outcome: &Outcome) -> Spent {
-    Spent::new(outcome.usage, outcome.cost_usd)
+/// Returns what the runs have used that end with one of these events.
+fn spent_by<'a>(events: impl Iterator<Item = &'a AgentEvent>) -> Spent {
+    let mut spent = Spent::default();
+    for event in events {
+        if let EventKind::Ended { outcome } = &event.kind {
+            spent.add(&Spent::new(outcome.usage, outcome.cost_usd));
+        }
+    }
+    spent
 }
 
 fn report_of(spawn: &Spawn, outcome: &Outcome, project: &Path) -> String {

@@ -47,6 +47,11 @@ pub struct SessionSummary {
 }
 
 impl SessionFolder {
+    /// Returns `true` if it is the session in this folder, by whatever links the path leads there.
+    pub fn is_at(&self, dir: Option<&Path>) -> bool {
+        dir.is_some_and(|dir| dir.ends_with(&self.id))
+    }
+
     /// Returns the last part of its name, by which people call it.
     pub fn short_id(&self) -> &str {
         short(&self.id)

@@ -15,8 +15,6 @@ use super::{SessionError, VERSION};
 
 /// Bytes held of one file, about: a session can have hundreds.
 const STRETCH: u64 = 32 << 10;
-/// Files of the folder that hold no records of an agent.
-const NOT_OF_AGENTS: [&str; 1] = [INDEX];
 
 /// Where a record stands.
 #[derive(Debug, Clone)]
@@ -59,7 +57,7 @@ impl MergedRecords {
         for entry in std::fs::read_dir(dir).map_err(error)? {
             let path = entry.map_err(error)?.path();
             let is_log = path.extension().is_some_and(|extension| extension == "jsonl")
-                && path.file_stem().is_some_and(|name| NOT_OF_AGENTS.iter().all(|other| name != *other));
+                && path.file_stem().is_some_and(|name| name != INDEX);
             // No link, and nothing that could be waited for.
             if is_log && path.symlink_metadata().is_ok_and(|found| found.is_file()) {
                 paths.push(path);

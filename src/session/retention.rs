@@ -17,22 +17,19 @@ pub struct Retention {
     pub bytes: Option<u64>,
 }
 
-/// Removes the sessions that are too old, and the oldest ones while all together are too large. Returns how many went.
-/// Blocks.
-pub fn remove_old(state_dir: &Path, retention: &Retention, own: Option<&Path>) -> usize {
+/// Removes the sessions that are too old, and the oldest ones while all together are too large. Blocks.
+pub fn remove_old(state_dir: &Path, retention: &Retention, own: Option<&Path>) {
     let now = SystemTime::now();
-    let (mut bytes, mut removed) = (0_u64, 0);
+    let mut bytes = 0_u64;
     for session in sessions(state_dir, None) {
         let size = size_of(&session.dir);
         let is_old = retention.age.is_some_and(|age| now.duration_since(session.changed).is_ok_and(|past| past > age));
         let is_too_much = retention.bytes.is_some_and(|limit| bytes.saturating_add(size) > limit);
-        if (is_old || is_too_much) && own != Some(session.dir.as_path()) && remove(&session) {
-            removed += 1;
-        } else {
+        let is_removed = (is_old || is_too_much) && !session.is_at(own) && remove(&session);
+        if !is_removed {
             bytes = bytes.saturating_add(size);
         }
     }
-    removed
 }
 
 /// Returns the bytes of the files of a session.

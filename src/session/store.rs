@@ -141,13 +141,13 @@ impl Store {
         let path = self.dir.join("meta.json");
         let json = serde_json::to_string_pretty(meta)
             .map_err(|error| SessionError::new(&path, "written", io::Error::other(error)))?;
-        write_whole(&path, self.secrets.mask_json(json).as_bytes())
+        self.write_private(&path, json)
     }
 
     /// Writes a file of the session whole, with the secrets masked, and makes its folder if need be. Blocks.
-    pub(super) fn write_private(&self, path: &Path, json: &str) -> Result<(), SessionError> {
+    pub(super) fn write_private(&self, path: &Path, json: String) -> Result<(), SessionError> {
         self.create()?;
-        write_whole(path, self.secrets.mask_json(json.to_owned()).as_bytes())
+        write_whole(path, self.secrets.mask_json(json).as_bytes())
     }
 
     pub(super) fn create(&self) -> Result<(), SessionError> {

@@ -47,6 +47,6 @@ impl super::Store {
         let path = self.dir().join(Unsent::FILE);
         let json = serde_json::to_string(unsent)
             .map_err(|error| SessionError::new(&path, "written", std::io::Error::other(error)))?;
-        self.write_private(&path, &json)
+        self.write_private(&path, json)
     }
 }

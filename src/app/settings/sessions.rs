@@ -50,8 +50,6 @@ pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListE
             cells.push(cell(folder, ListStyle::Faint).wide(14));
             cells.push(cell(format!(" {agents}"), ListStyle::Muted).wide(12));
             cells.push(cell(cost.unwrap_or_default(), ListStyle::Muted).wide(10));
-        }
-        if columns >= 70 {
             cells.push(cell(mark, ListStyle::Accent).wide(12));
         } else if !mark.is_empty() {
             cells.push(cell(format!("{mark} "), ListStyle::Accent));

@@ -8,23 +8,23 @@ use std::time::Duration;
 use belvedere::agent::{AgentEvent, EventKind, LogEvent, Place, TurnEvent};
 use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
-use belvedere::app::keymap::Keymap;
-use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Effect, Event};
 use belvedere::config::{Config, ProjectRoot};
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::message::MessageId;
-use belvedere::permission::PermissionMode;
 use belvedere::services::{
     self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, Started, Subagents, known_names,
 };
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::style::Modifier;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
+
+use super::stage::setup;
 
 /// Between two frames of the play.
 const FRAME: Duration = Duration::from_millis(100);
@@ -67,22 +67,7 @@ impl Player {
 
     fn new(width: u16, height: u16) -> Self {
         let begun = Instant::now();
-        let mut app = Box::new(App::new(Setup {
-            now: begun.into_std(),
-            size: (width, height),
-            folder: "~/src/shop".to_owned(),
-            mode: PermissionMode::Default,
-            keymap: Keymap::builtin(),
-            notices: Vec::new(),
-            mouse: MouseCapture::On,
-            arrangement: Arrangement::default(),
-            editing: Editing::default(),
-            motion: Movement::Full,
-            themes: Themes::default().names(),
-            theme: "dark".to_owned(),
-            zone: jiff::tz::TimeZone::UTC,
-            first: None,
-        }));
+        let mut app = Box::new(App::new(setup(begun.into_std(), (width, height))));
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         let (commands, _) = mpsc::unbounded_channel();

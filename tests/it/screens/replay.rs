@@ -4,18 +4,17 @@ use std::time::{Duration, Instant};
 
 use belvedere::agent::{EventKind, SessionEvent, Status, ToolEvent};
 use belvedere::app::key::{Input, Key};
-use belvedere::app::keymap::Keymap;
 use belvedere::app::timeline::{PlaybackRequest, PlaybackSpeed};
-use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
-use belvedere::permission::{ActiveGrant, PermissionMode};
+use belvedere::app::{App, Effect, Event};
+use belvedere::permission::ActiveGrant;
 use belvedere::tui::replay::Player;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 
-use super::stage::as_text;
+use super::stage::{as_text, setup};
 use crate::export::session::{MAIN, Recorded, refactoring};
 
 /// A replay with its views, and a clock on the wall of its own.
@@ -28,22 +27,7 @@ struct Replay {
 
 impl Replay {
     fn open(session: Recorded, speed: PlaybackSpeed) -> Self {
-        let setup = Setup {
-            now: Instant::now(),
-            size: (120, 36),
-            folder: "~/src/shop".to_owned(),
-            mode: PermissionMode::Default,
-            keymap: Keymap::builtin(),
-            notices: Vec::new(),
-            mouse: MouseCapture::On,
-            arrangement: Arrangement::default(),
-            editing: Editing::default(),
-            motion: Movement::Full,
-            themes: Themes::default().names(),
-            theme: "dark".to_owned(),
-            zone: jiff::tz::TimeZone::UTC,
-            first: None,
-        };
+        let setup = setup(Instant::now(), (120, 36));
         let (player, app) = Player::open(&session.save(), setup, speed).unwrap();
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         Self { player, app, screen, _session: session }

@@ -402,7 +402,7 @@ fn words(status: Status) -> LastWords {
 }
 
 /// Returns the settings of a screen of this size.
-fn setup(now: Instant, size: (u16, u16)) -> Setup {
+pub(super) fn setup(now: Instant, size: (u16, u16)) -> Setup {
     Setup {
         now,
         size,

@@ -2,6 +2,7 @@
 
 mod kills;
 mod model;
+mod retention;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
