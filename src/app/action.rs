@@ -168,7 +168,12 @@ const NUMBERED: &[(Action, &str)] = &[
 
 impl Action {
     pub fn all() -> impl Iterator<Item = Self> {
-        NUMBERED.iter().map(|(action, _)| *action).chain(NAMED.iter().map(|(action, ..)| *action))
+        Self::rows().map(|(action, _)| action)
+    }
+
+    /// Returns the actions with their names.
+    fn rows() -> impl Iterator<Item = (Self, &'static str)> {
+        NUMBERED.iter().copied().chain(NAMED.iter().map(|(action, name, _)| (*action, *name)))
     }
 
     /// Returns `true` for one of several actions that differ in a number only, and are described together.
@@ -202,9 +207,7 @@ impl Action {
     /// Returns the name used in the keymap file, in kebab case.
     #[must_use]
     pub fn name(self) -> &'static str {
-        let named = NAMED.iter().map(|(action, name, _)| (action, name));
-        let mut rows = NUMBERED.iter().map(|(action, name)| (action, name)).chain(named);
-        rows.find(|(action, _)| **action == self).map_or("", |(_, name)| name)
+        Self::rows().find(|(action, _)| *action == self).map_or("", |(_, name)| name)
     }
 
     #[must_use]
@@ -225,6 +228,6 @@ impl Action {
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|action| action.name() == name)
+        Self::rows().find(|(_, known)| *known == name).map(|(action, _)| action)
     }
 }

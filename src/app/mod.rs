@@ -207,7 +207,7 @@ impl App {
             self.settings.try_theme(self.overlay.chosen_in(&lists::THEMES), &mut self.out);
             let tried = self.overlay.chosen_in(&lists::LAYOUTS).and_then(|at| LayoutMode::ALL.get(at).copied());
             self.view.try_layout(tried, &mut self.out);
-            self.settings.keep_unsent(self.messages.unsent(), &mut self.out);
+            self.messages.keep_unsent(&mut self.out);
             if !self.pointer.is_dragging() {
                 self.settings.keep_arrangement(self.view.arrangement(), &mut self.out);
             }

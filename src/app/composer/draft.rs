@@ -28,6 +28,11 @@ impl Draft {
         self.editor.is_empty()
     }
 
+    /// Returns the text as it is shown, where a paste is its label.
+    pub(super) fn lines(&self) -> &[String] {
+        self.editor.lines()
+    }
+
     /// Returns the text as it would be sent.
     pub fn expanded(&self) -> String {
         self.chips.expand(&self.editor.text())

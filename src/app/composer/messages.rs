@@ -5,13 +5,14 @@
 //! subagent never read comes back.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::{Duration, Instant};
 
 use super::files::FileIndex;
 use super::{Addressee, Composer, Draft, History};
 use crate::app::agents::requests::PendingRequests;
 use crate::app::outbox::Outbox;
-use crate::app::{AgentView, Agents, Effect};
+use crate::app::{AgentView, Agents, Effect, UserChoice};
 use crate::definition::Listed;
 use crate::message::{AgentId, MessageId};
 use crate::session::Unsent;
@@ -38,6 +39,8 @@ pub(in crate::app) struct Messages {
     last_sent: MessageId,
     /// For whom the text in `$EDITOR` is.
     editing: Option<AgentId>,
+    /// The mark of what was handed on to be kept.
+    kept: u64,
 }
 
 /// A message that waits to be read.
@@ -57,7 +60,7 @@ pub(in crate::app) enum Address {
 
 impl Messages {
     pub(in crate::app) fn new() -> Self {
-        Self {
+        let mut messages = Self {
             composer: Composer::new(History::default()),
             files: FileIndex::default(),
             listed_at: None,
@@ -67,7 +70,10 @@ impl Messages {
             taken: None,
             last_sent: MessageId::default(),
             editing: None,
-        }
+            kept: 0,
+        };
+        messages.kept = messages.mark();
+        messages
     }
 
     pub(in crate::app) fn composer(&self) -> &Composer {
@@ -180,8 +186,28 @@ impl Messages {
         id
     }
 
+    /// Hands on what is written and not read, if that has changed.
+    pub(in crate::app) fn keep_unsent(&mut self, out: &mut Outbox) {
+        let mark = self.mark();
+        if mark != self.kept {
+            self.kept = mark;
+            out.push(Effect::Remember(UserChoice::Unsent(self.unsent())));
+        }
+    }
+
+    /// Returns a number that changes with what is written and not read. It is asked for at each key, where a paste of
+    /// megabytes is no more than its label.
+    fn mark(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.target, self.composer.lines()).hash(&mut hasher);
+        self.drafts.iter().for_each(|(agent, draft)| (agent, draft.lines()).hash(&mut hasher));
+        let queued = self.queued.iter().flat_map(|(agent, queued)| queued.iter().map(move |queued| (agent, queued.id)));
+        queued.for_each(|queued| queued.hash(&mut hasher));
+        hasher.finish()
+    }
+
     /// Returns what is written and not read, for whom.
-    pub(in crate::app) fn unsent(&self) -> Unsent {
+    fn unsent(&self) -> Unsent {
         let mut texts: BTreeMap<AgentId, String> = BTreeMap::new();
         let mut add = |agent: AgentId, text: &str| {
             let texts = texts.entry(agent).or_default();

@@ -66,8 +66,12 @@ impl Composer {
         self.draft.editor.text()
     }
 
+    pub(super) fn lines(&self) -> &[String] {
+        self.draft.lines()
+    }
+
     pub fn expanded(&self) -> String {
-        self.draft.chips.expand(&self.draft.editor.text())
+        self.draft.expanded()
     }
 
     /// Returns the label and the text of the large paste at the cursor, else of the last one.

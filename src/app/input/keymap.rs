@@ -4,6 +4,7 @@
 //! row names is not ours. Invariant: within one context no chord means two things, and none begins another.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result};
 
@@ -131,10 +132,13 @@ pub struct Keymap {
 impl Keymap {
     #[must_use]
     pub fn builtin() -> Self {
-        let mut keymap = Self { rows: Vec::new() };
-        // The file is part of the program and a test reads it strictly, so that nothing can be reported here.
-        let _ = keymap.apply(BUILTIN);
-        keymap
+        static BUILT: LazyLock<Keymap> = LazyLock::new(|| {
+            let mut keymap = Keymap { rows: Vec::new() };
+            // The file is part of the program and a test reads it strictly, so that nothing can be reported here.
+            let _ = keymap.apply(BUILTIN);
+            keymap
+        });
+        BUILT.clone()
     }
 
     /// Applies a user's file on top and returns what in it could not be used, one sentence each.
@@ -242,7 +246,7 @@ impl Keymap {
             })
             .collect();
         // TOML sections have no order of their own: the help follows the list of actions.
-        kept.sort_by_key(|row| {
+        kept.sort_by_cached_key(|row| {
             let place = Context::ALL.iter().position(|context| *context == row.context);
             (place, Action::all().position(|action| action == row.action))
         });

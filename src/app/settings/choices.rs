@@ -33,14 +33,12 @@ pub(in crate::app) struct Settings {
     shown_theme: String,
     /// How the agents were placed when that was last handed on.
     arranged: Arrangement,
-    /// What was written and not read when that was last handed on.
-    unsent: Unsent,
     mouse: MouseCapture,
 }
 
 impl Settings {
     pub(in crate::app) fn new(themes: Vec<String>, theme: String, arranged: Arrangement, mouse: MouseCapture) -> Self {
-        Self { themes, shown_theme: theme.clone(), theme, arranged, unsent: Unsent::default(), mouse }
+        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse }
     }
 
     pub(in crate::app) fn themes(&self) -> &[String] {
@@ -72,14 +70,6 @@ impl Settings {
         if arrangement != self.arranged {
             self.arranged = arrangement;
             out.push(Effect::Remember(UserChoice::Arrangement(arrangement)));
-        }
-    }
-
-    /// Hands on what is written and not read, if that has changed.
-    pub(in crate::app) fn keep_unsent(&mut self, unsent: Unsent, out: &mut Outbox) {
-        if unsent != self.unsent {
-            self.unsent = unsent.clone();
-            out.push(Effect::Remember(UserChoice::Unsent(unsent)));
         }
     }
 

@@ -125,7 +125,6 @@ pub(in crate::tool) struct SymbolIndex(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    languages: Languages,
     files: RwLock<HashMap<PathBuf, Arc<IndexedFile>>>,
     bytes: AtomicUsize,
     /// Held while files are read: agents that ask at the same time wait for one reading instead of doing it twice.
@@ -147,10 +146,6 @@ impl Shared {
 }
 
 impl SymbolIndex {
-    pub(super) fn languages(&self) -> &Languages {
-        &self.0.languages
-    }
-
     /// Returns what is defined in `root`, which is a file or a folder. Files that have changed are read again.
     pub(super) fn read(&self, root: &Path, ignores: &Ignores, watch: &Watch) -> IndexedFiles {
         let reading = self.0.turn(watch);
@@ -170,7 +165,7 @@ impl SymbolIndex {
                     return WalkState::Continue;
                 };
                 if entry.file_type().is_some_and(|kind| kind.is_file())
-                    && let Some(language) = self.0.languages.of(entry.path())
+                    && let Some(language) = Languages::known().of(entry.path())
                     && let Some(file) = self.file(entry.path(), entry.metadata().ok(), language, &mut reader, counts)
                 {
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((entry.into_path(), file));

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use schemars::JsonSchema;
@@ -395,8 +395,14 @@ pub(super) struct Languages {
     by_name: HashMap<String, usize>,
 }
 
-impl Default for Languages {
-    fn default() -> Self {
+impl Languages {
+    /// Returns the languages the program knows, from the table it carries.
+    pub(super) fn known() -> &'static Self {
+        static KNOWN: LazyLock<Languages> = LazyLock::new(Languages::read);
+        &KNOWN
+    }
+
+    fn read() -> Self {
         let table: Result<Table, _> = toml::from_str(TABLE);
         debug_assert!(table.is_ok(), "{:?}", table.err());
         let rows = table.map(|table| table.language).unwrap_or_default();
@@ -407,9 +413,7 @@ impl Default for Languages {
         }
         Self { rows: rows.into_iter().map(Language::new).collect(), by_extension, by_name }
     }
-}
 
-impl Languages {
     /// Returns the language of a file, by its name.
     pub(super) fn of(&self, path: &Path) -> Option<&Language> {
         let name = path.file_name()?.to_str()?;

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::doc::{SourceLines, bounded, first_sentence};
-use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
-use super::language::SymbolKind;
+use super::index::{IndexedFile, IndexedFiles, text_of};
+use super::language::{Languages, SymbolKind};
 use super::outline::outline;
 use super::rank::{QueryFit, RankedSymbols, SymbolHit, SymbolQuery, WantedSymbols, owner_of};
 use super::uses::{NameUse, UseKind, uses};
@@ -25,7 +25,6 @@ const MAX_TEXT: usize = 40_000;
 const MAX_QUERY: usize = 80;
 
 pub(super) struct SymbolListing<'l> {
-    pub(super) index: &'l SymbolIndex,
     pub(super) indexed: &'l IndexedFiles,
     pub(super) cwd: &'l Path,
     pub(super) limit: usize,
@@ -99,7 +98,7 @@ impl SymbolListing<'_> {
 
     pub(super) fn references(&self, query: &SymbolQuery<'_>, with_imports: bool) -> ToolOutput {
         let name = query.name();
-        let found = uses(self.index, self.indexed, name, self.watch);
+        let found = uses(self.indexed, name, self.watch);
         let of = |kind: UseKind| found.iter().filter(move |found| found.kind == kind);
         let (count, imports) = (of(UseKind::Use).count(), of(UseKind::Import).count());
         let mut files: Vec<usize> = of(UseKind::Use).map(|found| found.file).collect();
@@ -191,7 +190,7 @@ impl SymbolListing<'_> {
     /// Reads signatures, and first sentences, of a file's definitions.
     fn describe(&self, file: usize, with_docs: bool) -> Described {
         let (path, indexed) = &self.indexed.files[file];
-        let Some(language) = self.index.languages().of(path) else { return Vec::new() };
+        let Some(language) = Languages::known().of(path) else { return Vec::new() };
         let Some((text, _)) = text_of(path) else { return Vec::new() };
         let (masked, symbols) = outline(&text, language);
         // The file may have been changed just now.

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(in crate::tool) use self::index::SymbolIndex;
-use self::language::SymbolKind;
+use self::language::{Languages, SymbolKind};
 use self::listing::SymbolListing;
 use self::rank::{SymbolQuery, WantedSymbols, rank};
 use self::values::values;
@@ -154,8 +154,8 @@ fn look(
     };
     if is_file {
         super::file::look_at(root, &shown)?;
-        if index.languages().of(root).is_none() {
-            let known = index.languages().names();
+        if Languages::known().of(root).is_none() {
+            let known = Languages::known().names();
             let advice = format!("{shown}: Symbols does not know this language; it reads {known}. Use Read or Grep.");
             return Err(ToolOutput::error(advice));
         }
@@ -166,7 +166,7 @@ fn look(
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
-    let listing = SymbolListing { index, indexed: &indexed, cwd: &context.cwd, limit: input.limit(), watch: &watch };
+    let listing = SymbolListing { indexed: &indexed, cwd: &context.cwd, limit: input.limit(), watch: &watch };
     let wanted = input.wanted();
     let query = input.query().unwrap_or_default();
     let output = match input.mode() {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use memchr::memmem::Finder;
 
-use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
-use super::language::Language;
+use super::index::{IndexedFile, IndexedFiles, text_of};
+use super::language::{Language, Languages};
 use super::mask::mask;
 use crate::tool::search::walk::Watch;
 
@@ -32,10 +32,10 @@ pub(super) struct NameUse {
 }
 
 /// Returns the lines that have `name`, by file and line.
-pub(super) fn uses(index: &SymbolIndex, indexed: &IndexedFiles, name: &str, watch: &Watch) -> Vec<NameUse> {
+pub(super) fn uses(indexed: &IndexedFiles, name: &str, watch: &Watch) -> Vec<NameUse> {
     let finder = Finder::new(name);
     indexed.scan(watch, |at, path, file| {
-        index.languages().of(path).map(|language| in_file(at, path, file, language, &finder)).unwrap_or_default()
+        Languages::known().of(path).map(|language| in_file(at, path, file, language, &finder)).unwrap_or_default()
     })
 }
 
