@@ -4,6 +4,8 @@
 //! `agent`, `at` and `event` in front, however the kinds are grouped here; what happens to the session is written as an
 //! event of the main agent.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -11,10 +13,11 @@ use super::context::ContextEvent;
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::{CatalogChanges, Isolation};
-use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage};
+use crate::message::format::counted;
+use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
-use crate::tool::{FileChange, ToolView};
+use crate::tool::{FileChange, FileVersions, ToolView};
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
@@ -131,6 +134,24 @@ pub enum SessionEvent {
     },
     /// The conversation with the main agent begins anew: what came before belongs to another one.
     Cleared,
+    /// The user took back a part of the conversation, or what agents had written to files, or both.
+    Rewound {
+        /// How many of the user's last messages were taken back, with all that followed them.
+        messages: usize,
+        /// Files that were put back.
+        files: Vec<RewoundFile>,
+        /// Files that stayed as they were, each with the reason.
+        left: Vec<(String, String)>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewoundFile {
+    #[serde(serialize_with = "crate::message::serialize_path")]
+    pub path: PathBuf,
+    /// What it was, and what it is again.
+    #[serde(flatten)]
+    pub versions: FileVersions,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -324,6 +345,16 @@ impl From<ToolEvent> for EventKind {
     fn from(event: ToolEvent) -> Self {
         Self::Tool(event)
     }
+}
+
+/// Says what was rewound, in a line.
+pub fn rewound_words(messages: usize, files: &[RewoundFile], left: &[(String, String)]) -> String {
+    let counts = [(messages, "message", "taken back"), (files.len(), "file", "put back")];
+    let done = counts.iter().filter(|(count, ..)| *count > 0);
+    let done = done.map(|(count, what, act)| format!("{} {act}", counted(*count, what)));
+    let stays = left.iter().map(|(path, why)| format!("{} stays: {}", sanitize_line(path), sanitize_line(why)));
+    let words: Vec<String> = done.chain(stays).collect();
+    if words.is_empty() { "nothing was rewound".to_owned() } else { format!("rewound: {}", words.join(", ")) }
 }
 
 /// What a subagent was created with.

@@ -208,6 +208,12 @@ impl Inbox {
         self.0.changed.notify_waiters();
     }
 
+    /// Forgets the reports of these agents and those after them.
+    pub fn forget_reports_from(&self, first: AgentId) {
+        let is_late = |message: &InboxMessage| matches!(&message.by, Author::Subagents(of) if of.iter().all(|agent| *agent >= first));
+        self.state().waiting.retain(|message| !is_late(message));
+    }
+
     /// Lets nothing that waits now wake its agent.
     pub fn mute(&self) {
         self.state().waiting.iter_mut().for_each(|message| message.urgency = Urgency::Later);

@@ -36,8 +36,8 @@ pub use context::summary::summary_in;
 pub use context::{ContextEvent, ContextPart, ContextUse, PartKind};
 pub use driver::{compact, run};
 pub use event::{
-    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, SpawnOptions, ToolEvent,
-    TurnEvent,
+    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, Spawn, SpawnOptions,
+    ToolEvent, TurnEvent, rewound_words,
 };
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;

@@ -151,7 +151,7 @@ impl FileTally {
     pub fn merge(&mut self, other: &Self) {
         for (paths, kind) in [(&other.created, ChangeKind::Created), (&other.modified, ChangeKind::Modified)] {
             for path in paths {
-                self.add(&FileChange { path: path.clone(), kind });
+                self.add(&FileChange { path: path.clone(), kind, versions: None });
             }
         }
     }

@@ -56,6 +56,9 @@ actions! {
     Merge, "merge", "merge this worktree into the project";
     Discard, "discard", "discard this worktree (press twice)";
     Confirm, "confirm", "confirm";
+    RewindBoth, "rewind-both", "rewind the conversation and the files";
+    RewindConversation, "rewind-conversation", "rewind the conversation only";
+    RewindFiles, "rewind-files", "rewind the files only";
     ShowPrompt, "show-prompt", "show the agent's task";
     CopyReport, "copy-report", "copy the agent's report";
     OpenPager, "open-pager", "open the transcript in $PAGER";
@@ -135,6 +138,7 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Text, Action::Bottom, "go to the end"),
     (Context::Text, Action::Leave, "close the text"),
     (Context::Confirm, Action::Leave, "cancel"),
+    (Context::Rewind, Action::Leave, "cancel"),
     (Context::Wizard, Action::Accept, "accept and continue"),
     (Context::Wizard, Action::Editor, "edit the text in $EDITOR"),
     (Context::Wizard, Action::MoveUp, "select the row above"),

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::agents::Folded;
 use super::keymap::Context;
+use super::overlay::rewind;
 use super::settings::models;
 use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
@@ -64,6 +65,8 @@ impl App {
         app.out.begin(now, &Event::Refresh);
         app.out.clear_flash();
         app.say_interrupted();
+        // What a rewound message was is not what was being written at the end.
+        app.messages.composer_mut().set_text("");
         app.messages.restore(unsent);
         let _ = app.out.take_effects();
         app
@@ -129,6 +132,7 @@ impl App {
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
             SessionEvent::Worktrees { kept } => self.on_kept_worktrees(kept),
+            SessionEvent::Rewound { messages, files, left } => rewind::rewound(self, *messages, files, left),
             SessionEvent::Cleared => {
                 self.agents.clear(self.out.now());
                 self.requests.clear();

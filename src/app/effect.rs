@@ -20,6 +20,10 @@ pub enum Effect {
     ListSessions,
     /// Leave this session, in which nothing runs, and go on with the one of this name.
     OpenSession(String),
+    /// Work out what would come back with the user's last messages; it comes back as `Event::RewindPlanned`.
+    PlanRewind {
+        messages: usize,
+    },
     Copy(String),
     EditText(String),
     Page(String),

@@ -11,6 +11,7 @@ use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
 use crate::provider::offer::OfferedModel;
 use crate::session::SessionSummary;
+use crate::subagent::RewindPlan;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -32,6 +33,11 @@ pub enum Event {
     },
     /// The sessions to go on with, the latest first.
     SessionsListed(Vec<SessionSummary>),
+    /// What would come back with so many of the user's last messages.
+    RewindPlanned {
+        messages: usize,
+        plan: RewindPlan,
+    },
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

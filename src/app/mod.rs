@@ -185,6 +185,7 @@ impl App {
             Event::AgentFiles(news) => self.on_agent_files(news),
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
             Event::SessionsListed(sessions) => self.sessions.listed(sessions),
+            Event::RewindPlanned { messages, plan } => overlay::rewind::planned(self, messages, plan),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
                 if !self.overlay.wizard_mut().edited_outside(&text) {

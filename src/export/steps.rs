@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::clean::Clean;
 use super::recording::{RecordedAgent, Recording};
-use crate::agent::{Author, EventKind, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent};
+use crate::agent::{Author, EventKind, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent, rewound_words};
 use crate::message::{AgentId, AssistantMessage, Block, LineKind, ResultPart, ToolCall, ToolInput, report_markdown};
 use crate::tool::ToolView;
 
@@ -167,6 +167,9 @@ impl<R> StepReader<'_, R> {
                 self.push(StepKind::Notice(self.clean.line(&format!("model: {display}{note}"))));
             }
             SessionEvent::NoModel { reason } => self.push(StepKind::Error(self.clean.line(reason))),
+            SessionEvent::Rewound { messages, files, left } => {
+                self.push(StepKind::Divider(self.clean.line(&rewound_words(*messages, files, left))));
+            }
             SessionEvent::Cleared => self.push(StepKind::Divider("new conversation".to_owned())),
             _ => {}
         }

@@ -13,6 +13,7 @@ mod limits;
 mod models;
 mod read_back;
 mod resume;
+mod rewind;
 mod saved_session;
 pub mod servers;
 mod session_handles;
@@ -31,6 +32,7 @@ use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use models::ModelOffers;
 pub use resume::{Resume, session_named, summaries};
+pub use rewind::plan_rewind;
 pub use saved_session::SavedSession;
 use servers::KnownServers;
 pub use session_handles::SessionHandles;
@@ -49,7 +51,7 @@ use crate::session::{Allowed, Secrets, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
-use crate::tool::{Shell, schema_of, standard_tools};
+use crate::tool::{FileCopies, Shell, schema_of, standard_tools};
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
@@ -93,8 +95,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
     let demo = demo::DemoParts::of(options.kind);
-    let keys: Vec<String> = environment.table.secret_variables().map(str::to_owned).collect();
-    let shell = Shell::new(&options.program, &config.tool_environment, &keys);
+    let keys = environment.table.secret_variables().map(str::to_owned);
+    let shell = Shell::new(&options.program, &config.tool_environment, &keys.collect::<Vec<_>>());
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
@@ -113,11 +115,10 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
+        copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });
-    let tools = tree.setup().tools.clone();
-    // The schemas are worked out once; the first request need not wait for that.
-    tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
-    let transcript = SavedSession::take_over(saved, &tree).await;
+    prepare_schemas(&tree);
+    let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = ModelPreferences {
         flag: connection::meant(options.model.clone(), &config.aliases),
@@ -136,9 +137,15 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     };
     let limits = limits::of_main(&config, options.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
-    let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(transcript);
+    let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
     Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
+}
+
+/// Works the schemas out, once: the first request need not wait for that.
+fn prepare_schemas(tree: &Tree) {
+    let tools = tree.setup().tools.clone();
+    tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
 }
 
 /// Returns a conversation as this front end needs it, with a main agent that works as the definition, if there is one, and

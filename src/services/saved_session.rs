@@ -17,9 +17,9 @@ use crate::agent::{
 use crate::message::{AgentId, INTERRUPTED, Spent, ToolResult, Transcript};
 use crate::permission::{ActiveGrant, GrantOrigin};
 use crate::session::{INDEX, MAIN, SessionError, Store, Stretch, Unsent, read, read_part};
-use crate::subagent::read_back::transcript_of;
+use crate::subagent::read_back::with_checkpoints;
 use crate::subagent::report::{ReportSource, report};
-use crate::subagent::{SavedAgent, Tree};
+use crate::subagent::{Checkpoint, SavedAgent, Tree};
 
 /// Bytes at the end of the main agent's record, and of one that broke off, that the screen shows.
 const LIVE_BYTES: u64 = 8 << 20;
@@ -130,23 +130,24 @@ impl SavedSession {
         self.grants.iter().filter(|given| given.origin == GrantOrigin::Session).cloned().collect()
     }
 
-    /// Gives the tree the subagents that an earlier session had, and returns the conversation with the main agent.
-    pub(super) async fn take_over(saved: Option<Arc<Self>>, tree: &Tree) -> Transcript {
-        let Some(earlier) = saved else { return Transcript::default() };
+    /// Gives the tree the subagents that an earlier session had, and returns the conversation with the main agent, and what
+    /// it was before each message of the user.
+    pub(super) async fn take_over(saved: Option<Arc<Self>>, tree: &Tree) -> (Transcript, Vec<Checkpoint>) {
+        let Some(earlier) = saved else { return Default::default() };
         tree.setup().budget.set_spent(&earlier.spent);
         let saved = Arc::clone(&earlier);
         let reading = tokio::task::spawn_blocking(move || {
             let events = saved.main_events();
-            (unread_reports(&saved.agents, &events), transcript_of(&events))
+            (unread_reports(&saved.agents, &events), with_checkpoints(&events))
         });
-        let (unread, transcript) = reading.await.unwrap_or_default();
+        let (unread, conversation) = reading.await.unwrap_or_default();
         let has_worktree = earlier.agents.iter().any(|agent| agent.branch.is_some());
         tree.restore(earlier.agents.clone(), &unread);
         if has_worktree {
             // Whoever goes on finds its own again.
             tree.find_orphans().await;
         }
-        transcript
+        conversation
     }
 
     /// Reads the whole conversation with the main agent since it began, for its model. Blocks.
@@ -156,6 +157,9 @@ impl SavedSession {
         for record in records.flatten() {
             match record.body {
                 LogEvent::Session { event: SessionEvent::Cleared, .. } => events.clear(),
+                LogEvent::Session { event: SessionEvent::Rewound { messages, .. }, .. } => {
+                    take_back(&mut events, messages);
+                }
                 LogEvent::Agent(event) if event.agent.is_main() => events.push(event.kind),
                 LogEvent::Agent(_) | LogEvent::Session { .. } => {}
             }
@@ -316,6 +320,15 @@ fn without_remarks(events: impl Iterator<Item = Arc<LogEvent>>) -> Vec<Arc<LogEv
 fn last_cleared(events: &[Numbered]) -> u64 {
     let cleared = |it: &&Numbered| matches!(it.event.of_session(), Some(SessionEvent::Cleared));
     events.iter().rev().find(cleared).map_or(0, |it| it.seq)
+}
+
+/// Takes the user's last messages out of a conversation, with all that followed them.
+fn take_back(events: &mut Vec<EventKind>, messages: usize) {
+    let is_of_user = |event: &EventKind| matches!(event, EventKind::UserMessage { by: Author::User, .. });
+    let first = (0..events.len()).rev().filter(|at| is_of_user(&events[*at])).nth(messages.wrapping_sub(1));
+    if let Some(first) = first {
+        events.truncate(first);
+    }
 }
 
 fn last_grants(events: &[Numbered]) -> Vec<ActiveGrant> {

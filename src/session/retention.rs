@@ -42,7 +42,7 @@ fn size_of(dir: &Path) -> u64 {
             .map(|facts| facts.len())
             .sum()
     };
-    files(dir).saturating_add(files(&dir.join("reports")))
+    ["", "reports", "files"].iter().map(|folder| files(&dir.join(folder))).sum()
 }
 
 /// Removes a session unless a program has it open.

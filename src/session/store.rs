@@ -88,16 +88,23 @@ impl Store {
         let copy = |from: &Path, to: &Path| -> io::Result<()> {
             create_private_dir(to)?;
             for entry in std::fs::read_dir(from)?.flatten() {
-                let is_record = entry.path().extension().is_some_and(|end| end == "jsonl" || end == "md");
-                if is_record && entry.file_type()?.is_file() {
-                    std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+                let name = entry.file_name();
+                let end = Path::new(&name).extension();
+                // A copy of a file is called by its number.
+                let is_copy = name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+                let is_record = end.is_some_and(|end| end == "jsonl" || end == "md");
+                if (is_record || is_copy) && entry.file_type()?.is_file() {
+                    std::fs::copy(entry.path(), to.join(&name))?;
                 }
             }
             Ok(())
         };
-        let reports = dir.join("reports");
-        let copied = copy(dir, &self.dir)
-            .and_then(|()| if reports.is_dir() { copy(&reports, &self.reports_dir()) } else { Ok(()) });
+        let copied = copy(dir, &self.dir).and_then(|()| {
+            let below = [self.reports_dir(), self.copies_dir()].into_iter();
+            let mut there =
+                below.filter_map(|to| Some((dir.join(to.file_name()?), to))).filter(|(from, _)| from.is_dir());
+            there.try_for_each(|(from, to)| copy(&from, &to))
+        });
         copied.map_err(|error| {
             let _ = std::fs::remove_dir_all(&self.dir);
             SessionError::new(dir, "copied", error)
@@ -131,6 +138,11 @@ impl Store {
     /// Returns the folder of the reports. Agents may read it, but not the transcripts beside it.
     pub fn reports_dir(&self) -> PathBuf {
         self.dir.join("reports")
+    }
+
+    /// Returns the folder of the copies of files that agents have changed.
+    pub fn copies_dir(&self) -> PathBuf {
+        self.dir.join("files")
     }
 
     /// Describes the session in its `meta.json`. Blocks.

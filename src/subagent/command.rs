@@ -1,8 +1,9 @@
 //! What a front end asks of the tree of agents.
 
 use crate::agent::{RunMode, WorktreeAct};
-use crate::message::{AgentId, BudgetLimit, MessageId};
+use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId};
 use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
+use crate::tool::FileRewind;
 
 /// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub enum Command {
         act: WorktreeAct,
     },
     Clear,
+    /// Takes back the user's last messages, files, or both, while nothing runs.
+    Rewind(RewindRequest),
     /// Puts a summary in the place of the main agent's conversation: at once if it rests, else before its next answer.
     Compact {
         /// What to keep above all, in the user's words.
@@ -98,4 +101,36 @@ pub enum Children {
     /// They go on in the background, and report later.
     Keep,
     Stop,
+}
+
+/// What is to be taken back, as the user has seen it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RewindRequest {
+    /// How many of the user's messages to the main agent, from the last one on, with all that followed; 0 is none.
+    pub messages: usize,
+    /// The first of them as the screen shows it, so that no other one is meant.
+    pub said: String,
+    pub files: Vec<FileRewind>,
+}
+
+/// A file that can be put back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedFile {
+    /// Its path, as shown.
+    pub shown: String,
+    pub rewind: FileRewind,
+    /// What would change.
+    pub diff: FileDiff,
+}
+
+/// What would come back with a message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RewindPlan {
+    pub files: Vec<PlannedFile>,
+    /// Files that stay as they are, as shown, each with the reason.
+    pub stays: Vec<(String, String)>,
+    /// Commands that ran since; what they did stays.
+    pub commands: usize,
+    /// Worktrees that were merged since; what they brought stays.
+    pub merges: usize,
 }

@@ -13,12 +13,13 @@ mod tools;
 mod tree;
 mod workspace;
 
-pub use command::{Children, Command};
+pub use command::{Children, Command, PlannedFile, RewindPlan, RewindRequest};
 pub use limits::TreeLimits;
 pub use main_agent::connection::{Connection, ModelRequest, ModelScope, ResolveModel, lead_connection};
 pub use main_agent::conversation::{Connecting, Conversation, Reconnect, connected};
 pub use main_agent::draft::{DRAFT_CALL, drafting_agent};
 pub use main_agent::mention;
+pub use main_agent::rewind::Checkpoint;
 pub use registry::approvals::{ApprovalQueue, Unattended, unattended_refusal};
 pub use registry::saved::SavedAgent;
 pub use run::read_back::{self, ReadBack};

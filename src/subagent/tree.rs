@@ -27,7 +27,7 @@ use crate::subagent::tools::agent_tool::AgentTool;
 use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tools::task_tools;
 use crate::subagent::workspace::{Workspace, WorktreeRegistry};
-use crate::tool::{Freshness, ToolSet, Writers};
+use crate::tool::{FileCopies, Freshness, ToolSet, Writers};
 use crate::worktree::Worktrees;
 
 /// Keeps a report that was too long for the parent and returns where it lies.
@@ -61,6 +61,8 @@ pub struct TreeSetup {
     pub worktrees: Option<Arc<Worktrees>>,
     /// How the log of one that ended is read back, to go on with it.
     pub read_back: ReadBack,
+    /// Where files are copied to before agents change them.
+    pub copies: FileCopies,
 }
 
 /// A handle to the tree; clones share it.
@@ -109,12 +111,12 @@ impl Tree {
         Self(Arc::new(Shared {
             pools: pools.collect(),
             worktree_registry: WorktreeRegistry::new(setup.worktrees.clone()),
-            setup,
             next_id: AtomicU32::new(1),
             spawned_for_request: AtomicU32::new(0),
             registry: Mutex::default(),
             inbox: Inbox::lasting(),
-            writers: Writers::default(),
+            writers: Writers::keeping(setup.copies.clone()),
+            setup,
             ended: Notify::new(),
         }))
     }
@@ -130,6 +132,11 @@ impl Tree {
     /// Returns the file knowledge of an agent that has read no file. Its siblings see what it writes under this name.
     pub(in crate::subagent) fn freshness(&self, name: &str) -> Arc<Freshness> {
         Arc::new(Freshness::new(name, &self.0.writers))
+    }
+
+    /// Returns the number that the next subagent gets.
+    pub(in crate::subagent) fn next_agent(&self) -> AgentId {
+        AgentId(self.0.next_id.load(Ordering::Relaxed))
     }
 
     pub fn catalog(&self) -> &Catalog {

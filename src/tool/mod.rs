@@ -39,9 +39,11 @@ mod todo_write;
 mod write;
 
 pub use call::{AnyTool, ParsedCall, PreparedCall};
+pub use file::copies::{FileCopies, FileVersions};
 pub use file::diff::diff_files;
 pub use file::freshness::{Freshness, Knowledge, Stamp};
 pub use file::path::asked_title;
+pub use file::rewind::{ChangedFiles, FilePlan, FileRewind};
 pub use file::writers::{Writers, Written};
 pub use input::schema_of;
 pub use limit::bound_text;
@@ -261,6 +263,9 @@ pub struct FileChange {
     #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
     pub kind: ChangeKind,
+    /// The copies of it that were kept; `None` if that could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<FileVersions>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

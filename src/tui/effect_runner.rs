@@ -21,7 +21,7 @@ use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::export::{ExportError, export, place_of};
 use crate::message::sanitize_line;
-use crate::services::{ModelOffers, summaries};
+use crate::services::{ModelOffers, plan_rewind, summaries};
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -138,6 +138,13 @@ impl EffectRunner {
                     let is_own = |id: &str| store.as_ref().is_some_and(|store| store.dir().ends_with(id));
                     let others = sessions.into_iter().filter(|session| !is_own(&session.id)).collect();
                     Ok(Some(Event::SessionsListed(others)))
+                });
+            }
+            Effect::PlanRewind { messages } => {
+                let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
+                self.in_background(move || {
+                    let store = store.context("this session is not saved: nothing can be rewound")?;
+                    Ok(Some(Event::RewindPlanned { messages, plan: plan_rewind(&store, &cwd, messages)? }))
                 });
             }
             Effect::OpenSession(id) => return Ok(AfterEffect::Open(id)),

@@ -251,6 +251,14 @@ impl Cells {
         self.held.iter().enumerate().map(|(at, cell)| (self.first + at as CellId, cell))
     }
 
+    /// Returns the messages of the user that are held, the last one first.
+    pub(in crate::app) fn said_by_user(&self) -> impl Iterator<Item = (CellId, &str)> {
+        self.iter().rev().filter_map(|(id, cell)| match &cell.kind {
+            CellKind::User { text } => Some((id, text.as_str())),
+            _ => None,
+        })
+    }
+
     pub fn push(&mut self, kind: CellKind) -> CellId {
         let id = self.end();
         self.bytes += kind.bytes();

@@ -341,6 +341,16 @@ impl Agents {
         self.main.cells = cells;
     }
 
+    /// Takes back the user's last messages, with all that followed them. Returns the first of them.
+    pub(in crate::app) fn rewind(&mut self, messages: usize) -> Option<String> {
+        let (first, said) = self.main.rewind(messages)?;
+        for agent in self.children.values_mut() {
+            // Its line is gone; the pane stays.
+            agent.anchor = agent.anchor.filter(|anchor| agent.parent != Some(AgentId::MAIN) || *anchor < first);
+        }
+        Some(said)
+    }
+
     fn attach(&mut self, id: AgentId, parent: AgentId, call_id: &str) {
         // The transcript that it belongs to was cleared.
         let is_late = parent.is_main() && self.is_of_cleared(id);

@@ -13,14 +13,14 @@ use crate::agent::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 use crate::app::Armed;
 use crate::app::outbox::Outbox;
 use crate::message::format::line_changes;
-use crate::message::{LineKind, reveal_line, sanitize_line};
+use crate::message::{DiffLine, FileDiff, LineKind, reveal_line, sanitize_line};
 use crate::subagent::Command;
 use crate::tool::ToolView;
 
 /// Changed files that a pane shows.
 const SHOWN_FILES: usize = 40;
-/// Lines of a difference in the list's view of one worktree.
-const SHOWN_LINES: usize = 2_000;
+/// Lines of differences that a text shows.
+pub(in crate::app) const SHOWN_LINES: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeView {
@@ -171,34 +171,33 @@ impl KeptWorktrees {
         let mut body = format!("`{}` · {}\n\n`{path}`\n", sanitize_line(&found.branch), found.size());
         let mut left = SHOWN_LINES;
         for file in &found.files {
-            let _ = write!(
-                body,
-                "\n**{}** · {}\n",
-                sanitize_line(&file.name).replace('*', "\\*"),
-                sanitize_line(&file.what)
-            );
-            let lines = file.diff.hunks.iter().flat_map(|hunk| &hunk.lines).take(left);
-            let rows: Vec<String> = lines
-                .map(|line| {
-                    let sign = match line.kind {
-                        LineKind::Context => ' ',
-                        LineKind::Added => '+',
-                        LineKind::Removed => '-',
-                    };
-                    format!("{sign}{}", reveal_line(line.text.trim_end_matches(['\n', '\r'])))
-                })
-                .collect();
-            left -= rows.len();
-            if !rows.is_empty() {
-                // No line of a difference begins with the fence: each has its sign before it.
-                let _ = write!(body, "\n```diff\n{}\n```\n", rows.join("\n"));
-            }
-            if file.diff.omitted > 0 {
-                let _ = write!(body, "\nand {} more changed lines\n", file.diff.omitted);
-            }
+            body.push_str(&described(&file.name, &file.what, &file.diff, &mut left));
         }
         Some((format!("{name}'s worktree"), body))
     }
+}
+
+/// Describes what is different in a file, in Markdown. Takes what it shows off the lines that are left.
+pub(in crate::app) fn described(name: &str, what: &str, diff: &FileDiff, left: &mut usize) -> String {
+    let mut body = format!("\n**{}** · {}\n", sanitize_line(name).replace('*', "\\*"), sanitize_line(what));
+    let row = |line: &DiffLine| {
+        let sign = match line.kind {
+            LineKind::Context => ' ',
+            LineKind::Added => '+',
+            LineKind::Removed => '-',
+        };
+        format!("{sign}{}", reveal_line(line.text.trim_end_matches(['\n', '\r'])))
+    };
+    let rows: Vec<String> = diff.hunks.iter().flat_map(|hunk| &hunk.lines).take(*left).map(row).collect();
+    *left -= rows.len();
+    if !rows.is_empty() {
+        // No line of a difference begins with the fence: each has its sign before it.
+        let _ = write!(body, "\n```diff\n{}\n```\n", rows.join("\n"));
+    }
+    if diff.omitted > 0 {
+        let _ = write!(body, "\nand {} more changed lines\n", diff.omitted);
+    }
+    body
 }
 
 fn is_called(kept: &KeptWorktree, wanted: &str) -> bool {

@@ -9,6 +9,7 @@ mod run;
 pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share, spent_words};
 
 use super::composer::Candidate;
+use super::overlay::rewind;
 use super::settings::{models, sessions};
 use super::{App, Popup, lists};
 use crate::agent::WorktreeAct;
@@ -145,6 +146,7 @@ pub static COMMANDS: &[SlashCommand] = &[
     .plain("lists what fills the context of the main agent; /context N of an agent.", Plain::context),
     SlashCommand::new("sessions", "", "go on with an earlier session", |app, _| sessions::open(app))
         .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
+    SlashCommand::new("rewind", "", "go back to an earlier message: conversation, files, or both", |app, _| rewind::open(app)),
     SlashCommand::new("layout", "[NAME]", "choose the layout: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),

@@ -7,6 +7,7 @@ use super::Handled;
 use super::keymap::Context;
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
+use crate::app::overlay::rewind;
 use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
 use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, timeline};
@@ -430,13 +431,21 @@ impl App {
     /// Clears what is being written. In vi mode `esc` is pressed too often to mean that.
     fn clear_at_second_press(&mut self) {
         let composer = self.messages.composer();
-        if composer.is_empty() || composer.vi_mode().is_some() {
+        if composer.vi_mode().is_some() {
+            return;
+        }
+        let key = self.keymap().chord_of(Context::Composer, Action::Interrupt).unwrap_or_default();
+        if composer.is_empty() {
+            if self.out.take_armed(Armed::Rewind) {
+                rewind::open(self);
+            } else if !self.agents.main().cells.is_empty() {
+                self.out.arm(Armed::Rewind, &format!("{key} again goes back to an earlier message"));
+            }
             return;
         }
         if self.out.take_armed(Armed::ClearText) {
             self.clear_text();
         } else {
-            let key = self.keymap().chord_of(Context::Composer, Action::Interrupt).unwrap_or_default();
             self.out.arm(Armed::ClearText, &format!("{key} again clears the text"));
         }
     }

@@ -32,12 +32,14 @@ pub enum Context {
     Text,
     /// A question of the program itself.
     Confirm,
+    /// What would come back with a message.
+    Rewind,
     Wizard,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
@@ -50,6 +52,7 @@ impl Context {
         Self::Popup,
         Self::Text,
         Self::Confirm,
+        Self::Rewind,
         Self::Wizard,
     ];
 
@@ -69,6 +72,7 @@ impl Context {
             Self::Popup => "popup",
             Self::Text => "text",
             Self::Confirm => "confirm",
+            Self::Rewind => "rewind",
             Self::Wizard => "wizard",
         }
     }
@@ -89,6 +93,7 @@ impl Context {
             Self::Popup => "list",
             Self::Text => "text",
             Self::Confirm => "question",
+            Self::Rewind => "rewind",
             Self::Wizard => "new agent",
         }
     }
@@ -347,6 +352,12 @@ impl Keymap {
             ],
             Context::Replay => REPLAY_HINTS,
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
+            Context::Rewind => &[
+                (Action::RewindBoth, "both"),
+                (Action::RewindConversation, "conversation"),
+                (Action::RewindFiles, "files"),
+                (Action::Leave, "cancel"),
+            ],
             Context::Text | Context::Confirm => &[(Action::Leave, "close")],
             // They stand in its box.
             Context::Wizard => &[],

@@ -6,6 +6,7 @@
 use ratatui::layout::Position;
 
 use super::popup::Popup;
+use super::rewind;
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::{Action, App, Effect, LineEdit, Motion};
@@ -44,6 +45,10 @@ pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
             if let Some(Popup::DeleteAgent { path, .. }) = app.overlay.close() {
                 app.out.push(Effect::AgentFiles(FileRequest::Delete(path)));
             }
+            return Handled::Consumed;
+        }
+        Action::RewindBoth | Action::RewindConversation | Action::RewindFiles => {
+            rewind::act(app, action);
             return Handled::Consumed;
         }
         _ => {

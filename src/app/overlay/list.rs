@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::line_edit::LineEdit;
 use super::outputs;
 use super::popup::{PaletteAct, Popup, palette};
+use super::rewind;
 use crate::agent::{KeptWorktree, WorktreeAct};
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
@@ -344,6 +345,21 @@ pub static SESSIONS: ListKind = ListKind {
     accept: sessions::accept,
     acts: &[],
     shows_choice: true,
+};
+
+/// The messages to go back to, the last one first.
+pub static REWIND: ListKind = ListKind {
+    name: "rewind",
+    title: |_| "rewind to before a message".to_owned(),
+    columns: 90,
+    head: Some(|_| "shows first what would be taken back".to_owned()),
+    has_query: false,
+    entries: |app, _, _| rewind::entries(app),
+    empty: "",
+    accept_word: Some("show"),
+    accept: rewind::accept,
+    acts: &[],
+    shows_choice: false,
 };
 
 /// What is allowed in advance, to look at and to take back.

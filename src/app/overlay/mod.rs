@@ -10,6 +10,7 @@ pub(super) mod line_edit;
 pub mod list;
 pub(super) mod outputs;
 pub(super) mod popup;
+pub(super) mod rewind;
 pub mod wizard;
 
 use self::list::{ListKind, ListPopup};

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::line_edit::LineEdit;
 use super::list::{ListKind, ListPopup};
+use super::rewind::RewindView;
 use crate::app::Scroll;
 use crate::app::action::Action;
 use crate::app::command::{COMMANDS, SlashCommand};
@@ -52,6 +53,8 @@ pub enum Popup {
         call_id: Option<String>,
         scroll: usize,
     },
+    /// What would come back with a message, before it does.
+    Rewind(Box<RewindView>),
     Comment {
         id: ApprovalId,
         text: LineEdit,
@@ -113,6 +116,7 @@ impl Popup {
         match self {
             Self::Wizard => Context::Wizard,
             Self::DeleteAgent { .. } => Context::Confirm,
+            Self::Rewind(_) => Context::Rewind,
             Self::List(_) | Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } => {
                 Context::Popup
             }
@@ -144,6 +148,7 @@ impl Popup {
             | Self::Context { scroll, .. }
             | Self::Output { scroll, .. }
             | Self::Text { scroll, .. } => Some(scroll),
+            Self::Rewind(view) => Some(&mut view.scroll),
             _ => None,
         }
     }

@@ -133,6 +133,8 @@ pub enum Armed {
     Clear,
     /// Clear what is being written.
     ClearText,
+    /// Choose a message to go back to.
+    Rewind,
     /// Give up what an agent did in its worktree.
     Discard,
     /// Have this agent report, although a tool runs.

@@ -130,6 +130,7 @@ pub(in crate::app) fn is_harmless(effect: &Effect) -> bool {
         | Effect::ListModels
         | Effect::ListSessions
         | Effect::OpenSession(_)
+        | Effect::PlanRewind { .. }
         | Effect::EditText(_)
         | Effect::Page(_)
         | Effect::SaveHistory(_)

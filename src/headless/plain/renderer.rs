@@ -12,7 +12,8 @@ use super::super::text::{Waits, ended};
 use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
 use super::task_list::{TaskList, TaskState};
 use crate::agent::{
-    AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent, TurnEvent,
+    AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent,
+    TurnEvent, rewound_words,
 };
 use crate::app::context_words;
 use crate::app::question::is_said;
@@ -82,6 +83,7 @@ impl LineRenderer {
                 *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
                 self.notice("new conversation")
             }
+            SessionEvent::Rewound { messages, files, left } => self.notice(&rewound_words(*messages, files, left)),
             SessionEvent::Worktrees { kept } => self.worktrees_changed(kept),
             _ => Vec::new(),
         }

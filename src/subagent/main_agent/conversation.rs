@@ -1,7 +1,6 @@
 //! The main agent's conversation with the user: one message answered after the other, commands obeyed meanwhile.
 
 use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,21 +10,20 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::agent::{
-    AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, compact,
-    run,
-};
+use crate::agent::{AtEnd, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause};
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, MessageId, Transcript};
+use crate::subagent::main_agent::answer::{Answering, CompactRequest, Task};
 use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::main_agent::mention;
+use crate::subagent::main_agent::rewind::{Checkpoint, beginning};
 use crate::subagent::main_agent::{MainAgent, MainAgentDefinition, main_parent};
 use crate::subagent::registry::approvals::ApprovalQueue;
 use crate::subagent::spawn::GO_ON;
 use crate::subagent::spawn::capabilities::Delegation;
 use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::Tree;
-use crate::subagent::{Children, Command};
+use crate::subagent::{Children, Command, RewindRequest};
 use crate::tool::Freshness;
 
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
@@ -50,6 +48,8 @@ pub struct Conversation {
     offer: Arc<AgentOffer>,
     at_end: AtEnd,
     transcript: Transcript,
+    /// What it was before each message of the user.
+    checkpoints: Vec<Checkpoint>,
     waiting: VecDeque<(MessageId, String)>,
     /// It is to be compacted before the next answer.
     compacting: Option<CompactRequest>,
@@ -91,6 +91,7 @@ impl Conversation {
             definition: None,
             at_end: AtEnd::Leave,
             transcript: Transcript::default(),
+            checkpoints: Vec::new(),
             waiting: VecDeque::new(),
             compacting: None,
             running: None,
@@ -126,8 +127,8 @@ impl Conversation {
 
     /// Returns the same conversation, in which this was said before.
     #[must_use]
-    pub fn continuing(mut self, transcript: Transcript) -> Self {
-        self.transcript = transcript;
+    pub fn continuing(mut self, (transcript, checkpoints): (Transcript, Vec<Checkpoint>)) -> Self {
+        (self.transcript, self.checkpoints) = (transcript, checkpoints);
         self
     }
 
@@ -206,6 +207,7 @@ impl Conversation {
                 self.harvests.spawn(self.tree.clone().harvest(branch, act));
             }
             Command::Clear => self.clear().await,
+            Command::Rewind(request) => self.rewind(request).await,
             Command::Compact { wish } if self.running.is_some() => self.compacting = Some(CompactRequest { wish }),
             Command::Compact { wish } => self.begin_task(Task::Compact(CompactRequest { wish })),
         }
@@ -286,10 +288,38 @@ impl Conversation {
     /// Begins a new conversation. What was allowed for the session stays allowed, and what it stopped can be resumed.
     async fn forget(&mut self, stopped: &[AgentId]) {
         self.tree.forget(stopped);
-        self.transcript = Transcript::default();
+        self.checkpoints.clear();
+        self.begin_at(Transcript::default());
+        self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
+    }
+
+    /// Goes on with this conversation. What it does not know was neither read nor offered.
+    fn begin_at(&mut self, transcript: Transcript) {
+        self.transcript = transcript;
         self.freshness = self.tree.freshness(MAIN);
         self.offer = Arc::default();
-        self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
+    }
+
+    /// Takes back messages and files, unless something runs that would go on with them.
+    async fn rewind(&mut self, request: RewindRequest) {
+        let is_busy = self.running.is_some() || !self.waiting.is_empty() || self.tree.is_busy();
+        let at =
+            if is_busy { Err("agents still run; stop them or wait") } else { beginning(&request, &self.checkpoints) };
+        let at = match at {
+            Ok(at) => at,
+            Err(why) => {
+                let text = format!("Nothing was rewound: {why}.");
+                return self.tree.sink().emit_unhindered(AgentId::MAIN, EventKind::Notice { text }).await;
+            }
+        };
+        let rewound = self.tree.put_back(request.files, request.messages).await;
+        if let Some(at) = at {
+            let Checkpoint { before, next, .. } = self.checkpoints.swap_remove(at);
+            self.checkpoints.truncate(at);
+            self.tree.disown_from(next);
+            self.begin_at(before);
+        }
+        self.tree.sink().emit_session_unhindered(rewound).await;
     }
 
     /// Starts to answer a message. The answer's own task emits everything, so that commands are obeyed even while no
@@ -302,6 +332,8 @@ impl Conversation {
     /// Makes the main agent answer a message of the user, or whatever else has reached it.
     fn answer(&mut self, message: Option<(MessageId, String)>) {
         if let Some((_, text)) = &message {
+            let next = Some(self.tree.next_agent());
+            self.checkpoints.push(Checkpoint { next, ..Checkpoint::new(text, &self.transcript) });
             let text = self.as_read(text.clone(), &self.transcript);
             self.transcript.push_user(text);
         }
@@ -416,69 +448,6 @@ const TOGETHER: Duration = Duration::from_millis(50);
 async fn reports(tree: &Tree) {
     tree.inbox().woken().await;
     sleep(TOGETHER).await;
-}
-
-/// What the main agent does with its conversation.
-enum Task {
-    /// It answers the last message, which is still to be emitted if it is the user's.
-    Answer(Option<(MessageId, String)>),
-    /// A summary takes the place of what was said.
-    Compact(CompactRequest),
-}
-
-struct CompactRequest {
-    /// What to keep above all.
-    wish: Option<String>,
-}
-
-/// What it takes to carry out one task.
-struct Answering {
-    tree: Tree,
-    lead: MainAgent,
-}
-
-impl Answering {
-    async fn run(self, connecting: Connecting, task: Task, transcript: Transcript) -> (Outcome, Transcript) {
-        if let Task::Answer(Some((id, text))) = &task {
-            self.emit(EventKind::UserMessage { text: text.clone(), by: Author::User, id: Some(*id) }).await;
-        }
-        let before = transcript.clone();
-        if let Ok(answered) = AssertUnwindSafe(self.work(connecting, &task, transcript)).catch_unwind().await {
-            return answered;
-        }
-        tracing::error!("the main agent panicked");
-        let outcome = Outcome::broken();
-        self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
-        (outcome, before)
-    }
-
-    async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> (Outcome, Transcript) {
-        let connection = tokio::select! {
-            biased;
-            () = self.lead.cancel.cancelled() => None,
-            connection = connecting => Some(connection),
-        };
-        let outcome = match connection {
-            Some(Ok(connection)) => match self.tree.lead(&self.lead, connection).await {
-                Ok(agent) => {
-                    return match task {
-                        Task::Compact(request) => compact(&agent, transcript, request.wish.as_deref()).await,
-                        Task::Answer(_) => run(&agent, transcript).await,
-                    };
-                }
-                Err(refusal) => Outcome::unstarted(Status::Failed, &refusal.to_string()),
-            },
-            Some(Err(reason)) => Outcome::unstarted(Status::Failed, &reason),
-            None => Outcome::unstarted(Status::Cancelled, "Stopped while looking for a model."),
-        };
-        self.emit(EventKind::Started).await;
-        self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
-        (outcome, transcript)
-    }
-
-    async fn emit(&self, kind: EventKind) {
-        self.tree.setup().sink.emit_until(AgentId::MAIN, kind, &self.lead.cancel).await;
-    }
 }
 
 /// Returns a connection that is known from the start.

@@ -3,10 +3,12 @@
 //! Owns what a definition means for the main agent. Leaves its conversation to `conversation`. Invariant: as a definition
 //! it has at most the tools and rights that it has without one.
 
+mod answer;
 pub(super) mod connection;
 pub(super) mod conversation;
 pub(super) mod draft;
 pub mod mention;
+pub(super) mod rewind;
 
 use std::sync::Arc;
 

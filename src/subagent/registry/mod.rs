@@ -214,6 +214,18 @@ impl Tree {
         self.inbox().clear();
     }
 
+    /// Wants no report any more of these subagents and those after them.
+    pub(in crate::subagent) fn disown_from(&self, first: Option<AgentId>) {
+        let Some(first) = first else { return };
+        self.registry().range_mut(first..).for_each(|(_, entry)| entry.wants_report = false);
+        self.inbox().forget_reports_from(first);
+    }
+
+    /// Returns `true` if a subagent lives.
+    pub(in crate::subagent) fn is_busy(&self) -> bool {
+        self.registry().values().any(|entry| entry.running.is_some())
+    }
+
     pub(in crate::subagent) fn running(&self, agent: AgentId) -> Option<RunHandle> {
         self.registry().get(&agent)?.running.clone()
     }

@@ -8,15 +8,22 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::agent::{EventKind, ToolEvent, TurnEvent};
+use crate::agent::{Author, EventKind, ToolEvent, TurnEvent};
 use crate::message::{ToolResult, Transcript};
+use crate::subagent::main_agent::rewind::Checkpoint;
 
 /// Reads the log of the subagent of this name, which has ended so many times. `Err` says in a sentence why it cannot.
 pub type ReadBack = Arc<dyn Fn(String, u32) -> BoxFuture<'static, Result<Vec<EventKind>, String>> + Send + Sync>;
 
 /// Returns the conversation that an agent's events describe.
 pub fn transcript_of(events: &[EventKind]) -> Transcript {
+    with_checkpoints(events).0
+}
+
+/// Returns the conversation that an agent's events describe, and what it was before each message of the user.
+pub fn with_checkpoints(events: &[EventKind]) -> (Transcript, Vec<Checkpoint>) {
     let mut transcript = Transcript::default();
+    let mut checkpoints = Vec::new();
     let mut results: Vec<ToolResult> = Vec::new();
     // What a run begins with comes before its start.
     let mut opening = true;
@@ -39,6 +46,9 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
             EventKind::UserMessage { text, by, .. } => {
                 task = None;
                 transcript.push_results(std::mem::take(&mut results));
+                if *by == Author::User {
+                    checkpoints.push(Checkpoint::new(text, &transcript));
+                }
                 // It is read as it was written, all else with a word on where it comes from.
                 let text = if std::mem::take(&mut opening) { text.clone() } else { by.model_text(text) };
                 transcript.push_user(text);
@@ -63,5 +73,5 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
         transcript.push_user(task);
     }
     transcript.interrupt_pending();
-    transcript
+    (transcript, checkpoints)
 }

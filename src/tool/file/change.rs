@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::copies::FileVersions;
 use super::diff::{diff_asked, diff_files, tally};
 use super::path::{ResolvedPath, relative};
 use super::replace::replace;
@@ -20,7 +21,7 @@ use crate::tool::limit::{counted, size};
 use crate::tool::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
 
 /// Bytes of a file that can be edited or compared.
-const MAX_BYTES: u64 = 16 << 20;
+pub(super) const MAX_BYTES: u64 = 16 << 20;
 
 pub(in crate::tool) struct FileBefore {
     pub(in crate::tool) stamp: Stamp,
@@ -161,8 +162,15 @@ impl Change {
             ));
         }
         let expected = self.before.as_ref().map(|old| old.stamp);
+        let copies = &context.freshness.writers.copies;
+        let kept = self.before.as_ref().map(|old| copies.keep_before(&self.path, old.stamp, old.bytes.as_deref()));
         let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)?;
         context.freshness.note_write(&self.path, stamp, self.tool);
+        let after = copies.keep_after(&self.path, stamp, self.after.as_bytes());
+        let versions = match (kept, after) {
+            (Some(None), _) | (_, None) => None,
+            (before, after) => Some(FileVersions { before: before.flatten(), after }),
+        };
         let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
         let (verb, kind) = match self.before {
             Some(_) => ("Changed", ChangeKind::Modified),
@@ -170,7 +178,7 @@ impl Change {
         };
         let mut output = ToolOutput::text(format!("{verb} {shown} ({summary}; now {lines}).{}", self.note), summary);
         output.view = diff.map(ToolView::Diff);
-        output.changes.push(FileChange { path: self.path, kind });
+        output.changes.push(FileChange { path: self.path, kind, versions });
         Ok(output)
     }
 

@@ -5,6 +5,7 @@
 
 mod attributes;
 pub(super) mod change;
+pub(super) mod copies;
 pub(super) mod diff;
 pub(super) mod freshness;
 pub(super) mod image;
@@ -12,6 +13,7 @@ pub(super) mod nearest;
 mod nofollow;
 pub(super) mod path;
 mod replace;
+pub(super) mod rewind;
 pub(super) mod writers;
 
 use std::fs::{File, Metadata};

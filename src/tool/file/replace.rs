@@ -1,4 +1,4 @@
-//! Putting a new file, or a new version of one, into place.
+//! Putting a new file, or a new version of one, into place, and removing one.
 //!
 //! Owns temporary files, from the first byte to the sweeping up of those that a crash has left, and what a new version
 //! takes over from the old one. Invariants: a file is replaced as a whole or not at all; a new version has neither more
@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::attributes::take_over_attributes;
-use super::nofollow::{look_in, make_folder, open_in};
+use super::nofollow::{look_in, make_folder, open, open_in};
 use super::{FileError, refuse_special};
 use crate::tool::Stamp;
 
@@ -73,6 +73,16 @@ pub(super) fn replace(
         let _ = folder.sync_all();
     }
     temporary.file.metadata().map(|metadata| Stamp::of(&metadata)).map_err(system)
+}
+
+/// Removes a file that must still be in this state.
+pub(super) fn remove(path: &Path, shown: &str, expected: Stamp) -> Result<(), FileError> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(FileError::Folder(shown.to_owned()));
+    };
+    let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY).map_err(|error| FileError::system(shown, error))?;
+    unchanged(&folder, name, shown, expected)?;
+    unlinkat(&folder, name, AtFlags::empty()).map_err(|error| FileError::system(shown, error.into()))
 }
 
 fn unchanged(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<(), FileError> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
 use tokio::time::{Instant, timeout};
 
+use super::copies::FileCopies;
 use super::path::{ResolvedPath, relative};
 use crate::message::INTERRUPTED;
 use crate::tool::blocking::off_thread;
@@ -23,7 +24,11 @@ const LOCK_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The writes of all agents that work on the same files. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Writers(Arc<Shared>);
+pub struct Writers {
+    shared: Arc<Shared>,
+    /// Where files are copied to before and after a write.
+    pub(super) copies: FileCopies,
+}
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -47,9 +52,15 @@ pub struct Written {
 }
 
 impl Writers {
+    /// Returns a register that keeps copies of what is written.
+    #[must_use]
+    pub fn keeping(copies: FileCopies) -> Self {
+        Self { copies, ..Self::default() }
+    }
+
     /// Notes that an agent has written a file, and returns the number of the write.
     pub(super) fn note(&self, path: &Path, by: &Arc<str>, tool: &'static str) -> u64 {
-        let mut writes = lock(&self.0.writes);
+        let mut writes = lock(&self.shared.writes);
         writes.count += 1;
         let number = writes.count;
         writes.last.insert(path.to_path_buf(), Written { by: by.clone(), tool, at: Instant::now(), number });
@@ -58,13 +69,13 @@ impl Writers {
 
     /// Returns the last write of a file, if an agent wrote it.
     pub fn last(&self, path: &Path) -> Option<Written> {
-        lock(&self.0.writes).last.get(path).cloned()
+        lock(&self.shared.writes).last.get(path).cloned()
     }
 
     /// Waits until nobody else writes the file. Nobody does until what is returned is dropped.
     async fn hold(&self, path: &Path) -> OwnedMutexGuard<()> {
         let gate = {
-            let mut gates = lock(&self.0.gates);
+            let mut gates = lock(&self.shared.gates);
             gates.retain(|_, gate| gate.strong_count() > 0);
             gates.get(path).and_then(Weak::upgrade).unwrap_or_else(|| {
                 let gate = Arc::default();

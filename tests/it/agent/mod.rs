@@ -28,6 +28,7 @@ mod rate_limit;
 mod reload;
 mod report;
 mod restricted;
+mod rewind;
 mod scopes;
 mod silence;
 mod steering;

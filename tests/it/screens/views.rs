@@ -13,13 +13,14 @@ use belvedere::tool::{Todo, TodoStatus, ToolView};
 
 use super::agent_files::{everything, file, listing, places};
 use super::stage::{Stage, request, tool_started};
+use crate::app::rewind;
 
 /// A view: its name, how the message is edited, and the keys that lead to it.
 pub(crate) type View = (&'static str, Editing, &'static str);
 
 const EMACS: Editing = Editing::Emacs;
 
-pub(crate) const VIEWS: [View; 51] = [
+pub(crate) const VIEWS: [View; 52] = [
     ("composer", EMACS, "half a thought"),
     ("vi", Editing::Vi, "half a thought<esc>"),
     ("targeted", EMACS, "<alt+1>mlook at the lexer too"),
@@ -32,6 +33,7 @@ pub(crate) const VIEWS: [View; 51] = [
     ("interrupt", EMACS, "<esc>"),
     ("stop-all", EMACS, "<ctrl+x>"),
     ("quit", EMACS, "/quit<enter>"),
+    ("rewind", EMACS, ""),
     ("question", EMACS, "<f6>"),
     ("question-whole", EMACS, "<f6><tab>"),
     ("question-edit", EMACS, "<f6>]"),
@@ -82,8 +84,20 @@ pub(crate) fn open(view: View, width: u16, height: u16, words: &str) -> Stage {
     let (_, editing, keys) = view;
     let mut stage = crowd(width, height, editing, words);
     stage.draw();
+    if view.0 == "rewind" {
+        at_rest(&mut stage, words);
+    }
     stage.keys(keys);
     stage
+}
+
+/// Lets everything end, and asks what would come back with the only message.
+fn at_rest(stage: &mut Stage, words: &str) {
+    for agent in (0..=8).rev().filter(|agent| *agent != 6) {
+        stage.ends(agent, Status::Completed, &format!("<summary>{words}</summary>"), None);
+    }
+    stage.keys("/rewind<enter><enter>");
+    stage.event(Event::RewindPlanned { messages: 1, plan: rewind::plan(words) });
 }
 
 /// Eight agents at work, two questions, agent files, former messages, grants: these words wherever words are shown.

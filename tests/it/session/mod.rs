@@ -490,10 +490,10 @@ fn transcripts_do_not_lie_where_reports_are_read() {
 fn an_event_with_a_path_that_is_not_unicode_can_be_written() {
     use std::os::unix::ffi::OsStrExt as _;
     let path = PathBuf::from(std::ffi::OsStr::from_bytes(b"/src/caf\xe9/a.rs"));
-    let change = belvedere::tool::FileChange { path: path.clone(), kind: belvedere::tool::ChangeKind::Created };
+    let kind = belvedere::tool::ChangeKind::Created;
+    let change = belvedere::tool::FileChange { path: path.clone(), kind, versions: None };
     assert!(serde_json::to_string(&change).unwrap().contains("/a.rs"));
-    let mut files = belvedere::agent::FileTally::default();
-    files.add(&change);
+    let files = belvedere::agent::FileTally { created: vec![path.clone()], modified: Vec::new() };
     assert!(serde_json::to_string(&files).unwrap().contains("/a.rs"));
     let access = belvedere::permission::Access::new("Read", belvedere::permission::AccessKind::Read { path });
     assert!(serde_json::to_string(&access).unwrap().contains("/a.rs"));

@@ -18,7 +18,7 @@ use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
     Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
-use belvedere::tool::{Shell, ToolSet};
+use belvedere::tool::{FileCopies, Shell, ToolSet};
 use belvedere::worktree::Worktrees;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -28,6 +28,13 @@ pub(crate) use dice::Dice;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
 const TIMEOUT: Duration = Duration::from_mins(5);
+
+/// Makes a repository of a folder, with one commit of all its files.
+fn make_repository(root: &std::path::Path) {
+    git(root, ["init", "-q", "-b", "main"]);
+    git(root, ["add", "-A"]);
+    git(root, ["commit", "-q", "-m", "first"]);
+}
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
@@ -119,8 +126,9 @@ pub(crate) struct Session {
     pub(crate) project: TempDir,
     pub(crate) reports: TempDir,
     pub(crate) home: TempDir,
-    /// Where its worktrees lie.
+    /// Where its worktrees and copies lie.
     _state: TempDir,
+    pub(crate) copies: FileCopies,
     commands: mpsc::UnboundedSender<Command>,
     events: mpsc::Receiver<Arc<LogEvent>>,
     /// Everything that has happened so far.
@@ -142,21 +150,19 @@ impl Session {
         let home = home_dir.path().canonicalize().unwrap();
         put_files(&root, parts.files);
         if parts.project == Project::Repository {
-            git(&root, ["init", "-q", "-b", "main"]);
-            git(&root, ["add", "-A"]);
-            git(&root, ["commit", "-q", "-m", "first"]);
+            make_repository(&root);
         }
         let state = tempfile::tempdir().unwrap();
-        let worktrees = Worktrees::new(state.path().join("worktrees"), "session");
-        let worktrees = match parts.git {
-            Some(program) => worktrees.with_program(program),
-            None => worktrees,
-        };
+        let mut worktrees = Worktrees::new(state.path().join("worktrees"), "session");
+        if let Some(program) = parts.git {
+            worktrees = worktrees.with_program(program);
+        }
         let (sender, events) = mpsc::channel(64);
         let (commands, orders) = mpsc::unbounded_channel();
         let approvals = ApprovalQueue::default();
         let kept = reports.path().to_path_buf();
         let (log, logged) = memory_log::start();
+        let copies = FileCopies::below(state.path().join("files"));
         let tree = Tree::new(TreeSetup {
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
@@ -188,6 +194,7 @@ impl Session {
             }),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
             worktrees: Some(Arc::new(worktrees)),
+            copies: copies.clone(),
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
@@ -206,6 +213,7 @@ impl Session {
             reports,
             home: home_dir,
             _state: state,
+            copies,
             commands,
             events,
             log: Vec::new(),

@@ -8,6 +8,7 @@ mod offer;
 mod program;
 mod reading;
 mod replacing;
+mod rewinding;
 mod searches;
 mod symbol_kinds;
 mod symbols;

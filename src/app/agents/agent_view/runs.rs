@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::AgentView;
 use crate::agent::{Author, EventKind, Outcome, RunMode, Spent};
-use crate::app::cells::{Cell, CellKind, ToolState};
+use crate::app::cells::{Cell, CellId, CellKind, ToolState};
 use crate::app::report::{TagReader, ending_note};
 use crate::app::state::Phase;
 use crate::message::{report_markdown, sanitize, sanitize_line};
@@ -90,6 +90,18 @@ impl AgentView {
             }
             Author::Subagents(agents) => CellKind::Reports { of: agents.clone() },
         });
+    }
+
+    /// Takes back the last messages of the user's, with all that followed them. Returns where they began, and the first.
+    pub(in crate::app) fn rewind(&mut self, messages: usize) -> Option<(CellId, String)> {
+        let (first, said) = self.cells.said_by_user().nth(messages.checked_sub(1)?)?;
+        let said = said.to_owned();
+        for id in first..self.cells.end() {
+            self.cells.change(id, |kind| *kind = CellKind::Void);
+        }
+        (self.context, self.filled) = (0, None);
+        self.todos.clear();
+        Some((first, said))
     }
 
     /// Takes in the end of a run.

@@ -70,6 +70,10 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
     tokio::time::sleep(LATENCY).await;
     let (delta, reason) = match task(&first) {
         Some(name) => child(&messages, &name, results, &text),
+        None if last.starts_with("write ") && messages.last().is_some_and(|message| message["role"] == "user") => {
+            let input = json!({"file_path": "made.txt", "content": last});
+            calls(&[(format!("write-{results}"), "Write", input)])
+        }
         None if first.contains("send them out") => main(&messages, results, &text),
         None => (json!({"content": format!("You said: {last}")}), "stop"),
     };

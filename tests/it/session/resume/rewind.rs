@@ -1,0 +1,45 @@
+//! What would come back with a message, read from the record of sessions that went on and were copied.
+
+use std::path::Path;
+
+use belvedere::services::plan_rewind;
+use belvedere::session::{Secrets, Store};
+use belvedere::tool::FileCopies;
+
+use super::{Bench, out};
+
+fn write(bench: &Bench, flags: &[&str], text: &str) {
+    let args = [&["--permission-mode", "bypassPermissions"], flags, &["-p", text]].concat();
+    out(&bench.run(&args));
+    assert_eq!(std::fs::read_to_string(bench.project.path().join("made.txt")).unwrap(), text);
+}
+
+/// Takes the files of the last messages back, and returns what is in the file then.
+fn rewound(bench: &Bench, dir: &Path, messages: usize) -> Option<String> {
+    let root = bench.project.path().canonicalize().unwrap();
+    let state = bench.home.path().join(".local/state/belvedere");
+    let store = Store::reopen(&state, dir, Secrets::default()).unwrap();
+    let plan = plan_rewind(&store, &root, messages).unwrap();
+    assert_eq!((plan.commands, plan.merges, plan.stays.len()), (0, 0, 0), "{plan:?}");
+    for file in plan.files {
+        assert_eq!(file.shown, "made.txt");
+        file.rewind.put_back(&FileCopies::below(store.copies_dir())).unwrap();
+    }
+    std::fs::read_to_string(root.join("made.txt")).ok()
+}
+
+#[test]
+fn files_of_an_earlier_run_come_back() {
+    let bench = Bench::new();
+    write(&bench, &[], "write one");
+    // Another run has to read it first: the model does not, so that it is somebody else's until it is gone.
+    std::fs::remove_file(bench.project.path().join("made.txt")).unwrap();
+    write(&bench, &["-c"], "write two");
+    let session = bench.sessions().pop().unwrap();
+    assert_eq!(rewound(&bench, &session, 3), Some("write two".to_owned()), "there is no such message");
+    assert_eq!(rewound(&bench, &session, 1), None);
+    write(&bench, &["-c", "--fork-session"], "write three");
+    let copy = bench.sessions().pop().unwrap();
+    assert_ne!(copy, session);
+    assert_eq!(rewound(&bench, &copy, 1), None, "the copies went with the session");
+}
