@@ -57,7 +57,9 @@ fn files_since(session: &Session, message: &str) -> Vec<FileRewind> {
     let from = session.log.iter().position(is_it).unwrap();
     for event in session.log[from..].iter().filter_map(|event| event.of_agent()) {
         if let EventKind::Tool(ToolEvent::Ended { changes, .. }) = &event.kind {
-            changes.iter().for_each(|change| changed.add(&change.path, change.versions, &session.copies));
+            for change in changes {
+                changed.add(&change.path, change.versions, &session.copies);
+            }
         }
     }
     let ready = |plan| match plan {

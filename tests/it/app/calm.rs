@@ -4,8 +4,7 @@ use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::{Effect, Event};
 use belvedere::subagent::{Children, Command};
 
-use crate::screens::stage::Stage;
-use crate::screens::stage::as_text;
+use crate::screens::stage::{Stage, as_text};
 use crate::screens::views::{VIEWS, open};
 
 /// The columns at the end of a pane's title that stop its agent.

@@ -84,7 +84,7 @@ async fn whatever_agents_have_written_goes_and_nothing_else() {
         let mut dice = Dice::new(seed);
         let mut team = Team::new();
         for name in &NAMES[..3] {
-            team.bench.put(name, &format!("{name} as the user wrote it, {seed}\r\n"));
+            team.bench.put(name, format!("{name} as the user wrote it, {seed}\r\n"));
         }
         // What each file has to be afterwards.
         let mut wanted = team.files();
@@ -106,7 +106,7 @@ async fn whatever_agents_have_written_goes_and_nothing_else() {
                 if dice.roll(3) == 0 && team.bench.path(name).exists() {
                     std::fs::remove_file(team.bench.path(name)).unwrap();
                 } else {
-                    team.bench.put(name, &format!("foreign {content}"));
+                    team.bench.put(name, format!("foreign {content}"));
                 }
                 if by_agent.contains(&name) {
                     mixed.push(name);
