@@ -49,6 +49,7 @@ pub use self::input::{key, keymap};
 pub use self::overlay::line_edit::LineEdit;
 pub use self::overlay::list::{self as lists, ListEntry, ListPopup, ListStyle, ListText};
 pub use self::overlay::popup::{PaletteAct, PaletteEntry, Popup, palette};
+pub use self::overlay::rewind::rewind_remarks;
 pub use self::overlay::{agent_files, wizard};
 pub use self::settings::choices::{Arrangement, UserChoice};
 pub use self::settings::setup::{Editing, Movement, Setup};

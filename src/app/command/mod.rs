@@ -59,6 +59,8 @@ pub trait PlainSession {
     fn cancel(&mut self, agent: &str);
     fn wrap_up(&mut self, agent: &str);
     fn sessions(&mut self);
+    /// Lists the messages to go back to, shows what would come back with one, or takes it back.
+    fn rewind(&mut self, words: &str);
     /// Resumes an ended agent, with the message that may follow its name.
     fn resume(&mut self, words: &str);
     /// Moves an agent to the background, or back.
@@ -146,7 +148,10 @@ pub static COMMANDS: &[SlashCommand] = &[
     .plain("lists what fills the context of the main agent; /context N of an agent.", Plain::context),
     SlashCommand::new("sessions", "", "go on with an earlier session", |app, _| sessions::open(app))
         .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
-    SlashCommand::new("rewind", "", "go back to an earlier message: conversation, files, or both", |app, _| rewind::open(app)),
+    SlashCommand::new("rewind", "", "go back to an earlier message: conversation, files, or both", |app, _| {
+        rewind::open(app);
+    })
+    .plain("lists your messages; /rewind N shows what would come back with one.", Plain::rewind),
     SlashCommand::new("layout", "[NAME]", "choose the layout: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),

@@ -107,24 +107,30 @@ impl RewindView {
         let Some(plan) = &self.plan else { return "looking at what would come back …".to_owned() };
         let mut body =
             format!("{} · back to before “{}”\n", counted(self.messages, "message"), words_of(&self.said, 100));
-        for (path, why) in &plan.stays {
-            let _ = write!(body, "\n**{}** stays as it is: {why}\n", path.replace('*', "\\*"));
+        for remark in rewind_remarks(plan) {
+            let _ = write!(body, "\n{}\n", remark.replace('*', "\\*"));
         }
-        let outside = [(plan.commands, "command"), (plan.merges, "merge")];
-        let outside: Vec<String> =
-            outside.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what)).collect();
-        if !outside.is_empty() {
-            let _ = write!(body, "\nWhat {} did stays.\n", outside.join(" and "));
-        }
-        let count = match plan.files.len() {
-            0 => "No file changes.".to_owned(),
-            count => format!("{} would change:", counted(count, "file")),
-        };
-        let _ = write!(body, "\n{count}\n");
         let mut left = SHOWN_LINES;
         for PlannedFile { shown, diff, .. } in &plan.files {
             body.push_str(&described(shown, &line_changes(diff.added, diff.removed), diff, &mut left));
         }
         body
     }
+}
+
+/// Says what of the files stays, and how many would change, a line each.
+pub fn rewind_remarks(plan: &RewindPlan) -> Vec<String> {
+    let mut remarks: Vec<String> =
+        plan.stays.iter().map(|(path, why)| format!("{path} stays as it is: {why}")).collect();
+    let outside = [(plan.commands, "command"), (plan.merges, "merge")].into_iter();
+    let outside: Vec<String> =
+        outside.filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what)).collect();
+    if !outside.is_empty() {
+        remarks.push(format!("What {} did stays.", outside.join(" and ")));
+    }
+    remarks.push(match plan.files.len() {
+        0 => "No file changes.".to_owned(),
+        count => format!("{} would change:", counted(count, "file")),
+    });
+    remarks
 }

@@ -26,6 +26,7 @@ impl Session {
                 self.count(kind);
             }
             self.usage.apply(event);
+            self.rewinding.apply(event);
             // It was written then.
             drop(self.renderer.apply(event));
         }

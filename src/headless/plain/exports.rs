@@ -1,6 +1,6 @@
 //! Exports in a session of lines: each is written on a thread of its own, and said when it is there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
 
@@ -22,6 +22,11 @@ impl Exporter {
     pub(super) fn new(store: Option<Store>, cwd: PathBuf) -> Self {
         let (done, said) = mpsc::unbounded_channel();
         Self { store, cwd, pending: 0, done, said }
+    }
+
+    /// Returns where the session is kept, and the folder it works in.
+    pub(super) fn kept(&self) -> Option<(&Store, &Path)> {
+        Some((self.store.as_ref()?, &self.cwd))
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -9,6 +9,7 @@ mod continuing;
 mod exports;
 mod line_command;
 mod renderer;
+mod rewinding;
 mod rows;
 mod session;
 mod task_list;

@@ -16,6 +16,7 @@ use super::asked::{Asked, Typist};
 use super::exports::Exporter;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
+use super::rewinding::Rewinding;
 use super::rows::{SET_IN, agent_file};
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, ContextEvent, ContextUse, EventKind, LogEvent, Status, WorktreeAct};
@@ -43,6 +44,7 @@ pub(super) struct Session {
     pub(super) renderer: LineRenderer,
     catalog: Catalog,
     pub(super) exporter: Exporter,
+    pub(super) rewinding: Rewinding,
     pub(super) usage: UsageTable,
     /// What fills the context of each agent.
     filled: HashMap<AgentId, ContextUse>,
@@ -95,6 +97,7 @@ impl Session {
             renderer: LineRenderer::default(),
             catalog,
             exporter,
+            rewinding: Rewinding::default(),
             usage: UsageTable::default(),
             filled: HashMap::new(),
             waiting: VecDeque::new(),
@@ -159,6 +162,7 @@ impl Session {
 
     pub(super) fn apply(&mut self, event: &LogEvent) {
         self.usage.apply(event);
+        self.rewinding.apply(event);
         if let LogEvent::Agent(AgentEvent {
             agent, kind: EventKind::Context(ContextEvent::Measured { filled }), ..
         }) = event
@@ -425,6 +429,10 @@ impl PlainSession for Session {
 
     fn sessions(&mut self) {
         self.list_sessions();
+    }
+
+    fn rewind(&mut self, words: &str) {
+        self.rewind_to(words);
     }
 
     /// Resumes an ended agent. A completed one needs a message that says what is next.

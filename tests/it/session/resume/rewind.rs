@@ -1,6 +1,7 @@
 //! What would come back with a message, read from the record of sessions that went on and were copied.
 
 use std::path::Path;
+use std::process::Stdio;
 
 use belvedere::services::plan_rewind;
 use belvedere::session::{Secrets, Store};
@@ -42,4 +43,30 @@ fn files_of_an_earlier_run_come_back() {
     let copy = bench.sessions().pop().unwrap();
     assert_ne!(copy, session);
     assert_eq!(rewound(&bench, &copy, 1), None, "the copies went with the session");
+}
+
+#[test]
+fn lines_show_what_would_come_back_and_take_it_back_at_the_second_asking() {
+    use std::io::Write as _;
+    let bench = Bench::new();
+    write(&bench, &[], "write one");
+    let mut command = bench.command(&["--plain", "-c", "--permission-mode", "bypassPermissions"]);
+    let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = "/rewind\n/rewind 1 both\n/rewind 1 all\n/rewind 1 both\n";
+    program.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let said = out(&program.wait_with_output().unwrap());
+    for line in [
+        "  1 write one",
+        "1 message would be taken back",
+        "1 file would change:",
+        "made.txt +0 −1",
+        "  - write one",
+        "/rewind 1 both, conversation or files takes it back",
+        "rewound: 1 message taken back, 1 file put back",
+    ] {
+        assert!(said.lines().any(|found| found.ends_with(line)), "{line}\n{said}");
+    }
+    assert!(!bench.project.path().join("made.txt").exists());
+    out(&bench.run(&["-c", "-p", "say pear"]));
+    assert!(!bench.model.requests().last().unwrap().contains("write one"), "the model knows nothing of it");
 }
