@@ -129,13 +129,19 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     };
     let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
     let told = ground.notices().into_iter().map(Diagnostic::new);
-    let diagnostics = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
+    let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config));
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
-    let agent = options.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
+    let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
+        (Some(name), _) => Some(lead_definition(&library, name)?),
+        (None, Some(earlier)) => lead_definition(&library, earlier)
+            .inspect_err(|error| diagnostics.push(Diagnostic::new(format!("The main agent works as none: {error}."))))
+            .ok(),
+        (None, None) => None,
+    };
     let subagents = Subagents {
         model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         user_dirs: user_dirs(&environment),

@@ -47,7 +47,7 @@ use crate::offline::Pace;
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, Permissions, Project};
 use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
-use crate::session::{Allowed, Secrets, Store};
+use crate::session::{Allowed, Secrets, SessionMeta, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
@@ -68,8 +68,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());
     let secrets = Secrets::new(environment.secrets());
     let record = paths.as_ref().zip(store.as_ref());
-    let (mut kept, listeners) =
-        session_handles::keep(record, saved.as_deref(), (&place, options.kind), &secrets, listener).await;
+    let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
+    let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
     let sink = Sink::new(listeners);
     for text in notices(&diagnostics) {
         sink.notify(text).await;
@@ -140,6 +140,19 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
     Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
+}
+
+/// Describes the session for its folder.
+fn described(
+    place: &Place,
+    kind: SessionKind,
+    agent: Option<&AgentDefinition>,
+    saved: Option<&SavedSession>,
+) -> SessionMeta {
+    let forked_from = saved.and_then(|saved| saved.forked_from.clone());
+    SessionMeta::new(place.cwd.as_ref().clone(), place.project.as_ref().clone(), forked_from)
+        .demo(kind == SessionKind::Demo)
+        .working_as(agent.map(|agent| agent.name.clone()))
 }
 
 /// Works the schemas out, once: the first request need not wait for that.

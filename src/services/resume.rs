@@ -42,6 +42,8 @@ pub(super) struct Wanted {
     pub(super) folder: SessionFolder,
     /// The folder it worked in.
     pub(super) cwd: PathBuf,
+    /// The agent that its main agent worked as.
+    pub(super) agent: Option<String>,
 }
 
 impl Resume {
@@ -96,7 +98,7 @@ impl Wanted {
         let store = match fresh {
             Some(fresh) => {
                 fresh.copy_from(&self.folder.dir)?;
-                let meta = SessionMeta::new(self.cwd, project.to_path_buf(), Some(id.clone()));
+                let meta = SessionMeta::new(self.cwd, project.to_path_buf(), Some(id.clone())).working_as(self.agent);
                 fresh.describe(&meta)?;
                 Store::reopen(state_dir, fresh.dir(), secrets)?
             }
@@ -137,7 +139,7 @@ pub fn session_named(bootstrap: &Bootstrap, wanted: Option<&str>) -> anyhow::Res
 fn located(folder: SessionFolder) -> anyhow::Result<Wanted> {
     let meta = SessionMeta::read(&folder.dir)?;
     anyhow::ensure!(!meta.is_demo, "session {} is a demonstration; nobody goes on with it", folder.short_id());
-    Ok(Wanted { folder, cwd: meta.cwd })
+    Ok(Wanted { folder, cwd: meta.cwd, agent: meta.agent })
 }
 
 /// Names the sessions that could be meant.

@@ -12,11 +12,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::SessionKind;
 use super::agents::AgentFiles;
 use super::saved_session::SavedSession;
 use super::worktrees::AbortOnDrop;
-use crate::agent::{AgentEvent, EventKind, LogEvent, Place};
+use crate::agent::{AgentEvent, EventKind, LogEvent};
 use crate::config::Paths;
 use crate::message::{AgentId, Diagnostic};
 use crate::session::{MAIN, Route, Secrets, SessionMeta, Store, Writer, log};
@@ -78,16 +77,13 @@ impl SessionHandles {
 pub(super) async fn keep(
     kept: Option<(&Paths, &Store)>,
     saved: Option<&SavedSession>,
-    (place, kind): (&Place, SessionKind),
+    meta: SessionMeta,
     secrets: &Secrets,
     listener: mpsc::Sender<Arc<LogEvent>>,
 ) -> (SessionHandles, Vec<mpsc::Sender<Arc<LogEvent>>>) {
     let Some((paths, store)) = kept else { return (SessionHandles::default(), vec![listener]) };
     let directives = std::env::var(log::VARIABLE).ok();
     let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
-    let forked_from = saved.and_then(|saved| saved.forked_from.clone());
-    let meta = SessionMeta::new(place.cwd.as_ref().clone(), place.project.as_ref().clone(), forked_from);
-    let meta = meta.demo(kind == SessionKind::Demo);
     let front_end = listener.clone();
     let on_error = move |error: Diagnostic| {
         let kind = EventKind::Notice { text: error.to_string() };

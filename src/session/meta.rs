@@ -21,6 +21,9 @@ pub struct SessionMeta {
     /// The session whose records it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
+    /// The agent that its main agent works as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Whether it is the demonstration, which nobody goes on with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_demo: bool,
@@ -31,13 +34,19 @@ impl SessionMeta {
     #[must_use]
     pub fn new(cwd: PathBuf, project: PathBuf, forked_from: Option<String>) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { v: VERSION, version, started: Timestamp::now(), cwd, project, forked_from, is_demo: false }
+        Self { v: VERSION, version, started: Timestamp::now(), cwd, project, forked_from, agent: None, is_demo: false }
     }
 
     /// Describes the same session as a demonstration, or not.
     #[must_use]
     pub fn demo(self, is_demo: bool) -> Self {
         Self { is_demo, ..self }
+    }
+
+    /// Describes the same session with a main agent that works as this agent.
+    #[must_use]
+    pub fn working_as(self, agent: Option<String>) -> Self {
+        Self { agent, ..self }
     }
 
     /// Reads what describes the session in this folder. Blocks.

@@ -158,3 +158,24 @@ fn two_programs_do_not_share_a_session() {
     first.wait().unwrap();
     out(&bench.run(&["-c", "-p", "say apple"]));
 }
+
+#[test]
+fn the_main_agent_works_as_the_same_agent_again() {
+    let bench = Bench::new();
+    let agents = bench.project.path().join(".claude/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let file = agents.join("poet.md");
+    std::fs::write(&file, "---\nname: poet\ndescription: Writes verses\n---\nYou answer in verses.\n").unwrap();
+    out(&bench.run(&["--agent", "poet", "-p", "say apple"]));
+    let works_as_poet = || bench.model.requests().last().unwrap().contains("You answer in verses.");
+    assert!(works_as_poet());
+    out(&bench.run(&["-c", "-p", "say pear"]));
+    assert!(works_as_poet());
+    out(&bench.run(&["-c", "--fork-session", "-p", "say plum"]));
+    out(&bench.run(&["-c", "-p", "say fig"]));
+    assert!(works_as_poet(), "in the copy as well");
+    std::fs::remove_file(&file).unwrap();
+    let output = bench.run(&["-c", "-p", "say quince"]);
+    assert!(out(&output).contains("You said: say quince") && !works_as_poet());
+    assert!(err(&output).contains("no agent `poet`"), "{}", err(&output));
+}
