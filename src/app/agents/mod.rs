@@ -341,14 +341,14 @@ impl Agents {
         self.main.cells = cells;
     }
 
-    /// Takes back the user's last messages, with all that followed them. Returns the first of them.
+    /// Takes back the user's last messages, with all that followed them. Returns the first of them, if it is held.
     pub(in crate::app) fn rewind(&mut self, messages: usize) -> Option<String> {
         let (first, said) = self.main.rewind(messages)?;
         for agent in self.children.values_mut() {
             // Its line is gone; the pane stays.
             agent.anchor = agent.anchor.filter(|anchor| agent.parent != Some(AgentId::MAIN) || *anchor < first);
         }
-        Some(said)
+        said
     }
 
     fn attach(&mut self, id: AgentId, parent: AgentId, call_id: &str) {

@@ -129,6 +129,15 @@ fn what_was_taken_back_is_gone_from_the_conversation_and_can_be_said_again() {
 }
 
 #[test]
+fn more_than_is_held_is_taken_back_as_far_as_it_is() {
+    let mut stage = stage();
+    stage.session(SessionEvent::Rewound { messages: 5, files: Vec::new(), left: Vec::new() });
+    let text = stage.text();
+    assert!(!text.contains("answer to:") && text.contains("rewound: 5 messages taken back"), "{text}");
+    assert!(stage.app.composer().is_empty());
+}
+
+#[test]
 fn nothing_is_rewound_while_agents_run_or_nothing_was_said() {
     let mut stage = Stage::new(100, 30).with_model();
     stage.keys("/rewind<enter>");

@@ -92,10 +92,12 @@ impl AgentView {
         });
     }
 
-    /// Takes back the last messages of the user's, with all that followed them. Returns where they began, and the first.
-    pub(in crate::app) fn rewind(&mut self, messages: usize) -> Option<(CellId, String)> {
-        let (first, said) = self.cells.said_by_user().nth(messages.checked_sub(1)?)?;
-        let said = said.to_owned();
+    /// Takes back the last messages of the user's, with all that followed them; all there is if more than is held. Returns
+    /// where they began, and the first, if it is held.
+    pub(in crate::app) fn rewind(&mut self, messages: usize) -> Option<(CellId, Option<String>)> {
+        let first = self.cells.said_by_user().nth(messages.checked_sub(1)?);
+        let said = first.map(|(_, said)| said.to_owned());
+        let first = first.map_or(self.cells.first(), |(first, _)| first);
         for id in first..self.cells.end() {
             self.cells.change(id, |kind| *kind = CellKind::Void);
         }
