@@ -1,0 +1,7 @@
+//! Faults on the way to a model, over real connections: each by itself. The server that makes them knows the truth:
+//! which answers it delivered whole, and which calls they held.
+
+mod clock;
+mod fault;
+mod once;
+mod server;
