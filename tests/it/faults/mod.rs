@@ -1,6 +1,7 @@
-//! Faults on the way to a model, over real connections: each by itself. The server that makes them knows the truth:
-//! which answers it delivered whole, and which calls they held.
+//! Faults on the way to a model, over real connections: each by itself, and many at random among eight subagents. The
+//! server that makes them knows the truth: which answers it delivered whole, and which calls they held.
 
+mod chance;
 mod clock;
 mod fault;
 mod once;
