@@ -3,6 +3,7 @@
 mod kills;
 mod model;
 mod retention;
+mod scarce;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
