@@ -5,4 +5,5 @@ mod chance;
 mod clock;
 mod fault;
 mod once;
+mod panics;
 mod server;

@@ -201,7 +201,7 @@ impl Shared {
     }
 }
 
-fn delegate(number: usize) -> (String, Value) {
+pub(super) fn delegate(number: usize) -> (String, Value) {
     let prompt = format!("WHAT: {} leaves its marks. WHERE: here. RETURN: one line.", child_name(number));
     ("Agent".into(), json!({"description": "leaves marks", "subagent_type": "general-purpose", "prompt": prompt}))
 }
