@@ -71,6 +71,16 @@ fn files_that_may_not_grow_cost_records_and_nothing_else() {
     }
 }
 
+#[test]
+fn a_home_that_takes_no_file_costs_the_records_alone() {
+    let bench = Bench::new();
+    let output = bench.command(&["-p", "say apple"]).env("HOME", "/dev/null").output().unwrap();
+    assert_eq!(super::out(&output).trim(), "You said: say apple");
+    let words = err(&output);
+    assert!(words.contains("cannot be created") && words.contains("Work continues"), "{words}");
+    assert!(words.contains("This session is not saved whole:"), "{words}");
+}
+
 /// Returns the records of all files. Only the last line of what was written may be cut.
 fn records(session: &Path) -> Vec<Value> {
     let mut found = Vec::new();
