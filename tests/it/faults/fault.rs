@@ -119,6 +119,10 @@ impl Fault {
         ) || matches!(self, F::SaysOverloaded | F::SaysInternal | F::SaysBadRequest | F::NoStop | F::EndlessLine)
     }
 
+    pub(super) fn comes_before_an_answer(self) -> bool {
+        self.before_the_answer().is_some()
+    }
+
     fn before_the_answer(self) -> Option<Vec<Act>> {
         let page = "<!doctype html><html><h1>Welcome</h1></html>";
         let reply = |status: &str, headers: &str, body: &str| {

@@ -213,6 +213,10 @@ async fn each_once(api: Api) {
 
 async fn each_for_ever(api: Api) {
     for (fault, _, words) in TABLE.iter().filter(|(.., words)| !words.is_empty()) {
+        // Until an answer begins both APIs are alike, and six attempts take their time.
+        if api == Api::Chat && fault.comes_before_an_answer() {
+            continue;
+        }
         let what = format!("{api:?} {fault:?} for ever");
         let run = Run::of(api, Box::new(move |_, _| Some((*fault, after_words(api))))).await;
         run.check(&what);
