@@ -82,6 +82,8 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     let bootstrap = services::bootstrap(options(cli, front_end).map_err(usage)?).map_err(usage)?;
     match front_end {
         FrontEnd::Headless => {
+            // A thread reads the input.
+            check_limits().map_err(failed)?;
             let input = Some(io::stdin()).filter(|input| !input.is_terminal());
             let prompt = headless::with_piped(prompt.as_deref(), input, headless::FIRST_BYTE_TIMEOUT).map_err(usage)?;
             run(print(bootstrap, prompt, format)).and_then(|printed| printed).map_err(failed)
@@ -148,8 +150,7 @@ fn resume(earlier: EarlierSession) -> anyhow::Result<Option<Resume>> {
 
 /// Runs the program to its end. Two threads suffice: the work is waiting, and what computes goes to threads of its own.
 fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
-    check_files().context("cannot open the files it needs; raise `ulimit -n`")?;
-    tool::check_threads(MIN_THREADS).context("cannot start threads; close other programs, or raise `ulimit -u`")?;
+    check_limits()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -161,6 +162,12 @@ fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
     Ok(result)
 }
 
+/// Checks that the system lets the program have what it cannot do without.
+fn check_limits() -> anyhow::Result<()> {
+    check_files().context("cannot open the files it needs; raise `ulimit -n`")?;
+    tool::check_threads(MIN_THREADS).context("cannot start threads; close other programs, or raise `ulimit -u`")
+}
+
 /// Checks that the system lets the program have the open files it needs at least.
 fn check_files() -> io::Result<()> {
     let open = || std::fs::File::open("/dev/null");
@@ -170,8 +177,9 @@ fn check_files() -> io::Result<()> {
 /// Those of the runtime and of one tool call. The runtime has no words for fewer.
 const MIN_FILES: usize = 16;
 
-/// Two for the runtime, two for files, one each for the session, standard output, input and the watch over agent files.
-const MIN_THREADS: usize = 8;
+/// Two for the runtime, two for files, one each for the session, the log, standard output, input and the watch over agent
+/// files.
+const MIN_THREADS: usize = 9;
 
 /// How long threads may take to end with the program.
 const SHUTDOWN: Duration = Duration::from_millis(500);

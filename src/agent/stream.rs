@@ -106,7 +106,7 @@ pub(super) async fn reply(
             drop(permit);
             Duration::ZERO
         };
-        let Some(wait) = delay else { return ModelReply::Failed(error, builder.cut()) };
+        let Some(wait) = delay else { return ModelReply::Failed(error.given_up(attempt), builder.cut()) };
         let cut = builder.cut();
         if reservation.again(&cut.usage) == Reserved::Refused {
             return ModelReply::Spent(Turn { usage: Usage::default(), ..cut });

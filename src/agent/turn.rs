@@ -216,7 +216,8 @@ pub fn next_step(turn: &Turn, continuations: u32) -> Step {
         Some(StopReason::PauseTurn) if continuations < MAX_CONTINUATIONS => Step::Continue(None),
         Some(StopReason::MaxTokens) if continuations < MAX_CONTINUATIONS => Step::Continue(Some(GO_ON)),
         Some(StopReason::MaxTokens | StopReason::PauseTurn) => {
-            Step::Fail(format!("The reply was cut off {} times by the output token limit.", continuations + 1))
+            let times = continuations + 1;
+            Step::Fail(format!("The reply was cut off {times} times by the output token limit. Ask for less at once."))
         }
         Some(StopReason::Refusal) => Step::Fail("The model declined to answer. Rephrase the request.".to_owned()),
         Some(StopReason::ContextWindow) => Step::Full,

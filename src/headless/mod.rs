@@ -71,7 +71,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
     let output = match Output::start() {
         Ok(output) => output,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "belvedere: {error}");
+            let _ = writeln!(io::stderr(), "belvedere: {error:#}");
             return exit::FAILED;
         }
     };

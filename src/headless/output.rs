@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
+use anyhow::Context as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -21,13 +22,14 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn start() -> io::Result<Self> {
+    /// Returns an error if no thread can be started for it.
+    pub(super) fn start() -> anyhow::Result<Self> {
         let (lines, mut waiting) = mpsc::channel::<String>(CAPACITY);
         let (end, done) = oneshot::channel();
         let broken = CancellationToken::new();
         let status = Arc::new(OnceLock::new());
         let (gone, fatal) = (broken.clone(), Arc::clone(&status));
-        std::thread::Builder::new().name("output".to_owned()).spawn(move || {
+        let write_all = move || {
             while let Some(line) = waiting.blocking_recv() {
                 if let Err(error) = write(&line) {
                     if error.kind() != io::ErrorKind::BrokenPipe {
@@ -39,7 +41,9 @@ impl Output {
                 }
             }
             let _ = end.send(());
-        })?;
+        };
+        let started = std::thread::Builder::new().name("output".to_owned()).spawn(write_all);
+        started.context("cannot write to standard output; close other programs, or raise `ulimit -u`")?;
         Ok(Self { lines, broken: Broken { token: broken, status }, done })
     }
 

@@ -124,6 +124,22 @@ impl ProviderError {
         Self { retry_after: wait.filter(|_| waits), ..self }
     }
 
+    /// Returns the error of a request that is not sent again after so many attempts, with what is left to do.
+    #[must_use]
+    pub fn given_up(mut self, attempts: u32) -> Self {
+        let next = match self.kind {
+            _ if attempts < 2 => return self,
+            ErrorKind::RateLimit | ErrorKind::Overloaded | ErrorKind::Internal => {
+                "try again later, or use another model"
+            }
+            ErrorKind::Interrupted => "check the network, and try again",
+            _ => "try again later",
+        };
+        let space = if self.advice.is_empty() { "" } else { " " };
+        self.advice = format!("Gave up after {attempts} attempts: {next}.{space}{}", self.advice);
+        self
+    }
+
     /// Returns `true` if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         use ErrorKind::{Internal, Interrupted, Network, Overloaded, Proxy, RateLimit};

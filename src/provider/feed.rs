@@ -279,11 +279,7 @@ impl Reader {
         if is_error && data != "[DONE]" {
             return Err(Fail::Provider(self.service.stream_error(data)));
         }
-        let now = self.decode.event(data, &mut self.queue).map_err(|error| {
-            // A server that has spoken its API so far does not change it: the bytes were damaged on the way.
-            let is_damage = self.has_begun && error.kind == ErrorKind::Protocol;
-            Fail::Provider(if is_damage { error.in_mid_answer() } else { error })
-        })?;
+        let now = self.decode.event(data, &mut self.queue).map_err(|error| Fail::Provider(self.damaged(error)))?;
         self.has_begun = true;
         if now == StreamProgress::Complete {
             self.complete();
@@ -294,6 +290,12 @@ impl Reader {
             self.progress = now;
         }
         Ok(())
+    }
+
+    /// Returns the error of an event that cannot be read. A server that has spoken its API so far does not change it: the
+    /// bytes were damaged on the way.
+    fn damaged(&self, error: ProviderError) -> ProviderError {
+        if self.has_begun && error.kind == ErrorKind::Protocol { error.in_mid_answer() } else { error }
     }
 
     /// Ends the answer as if it had reached the cap on output.
@@ -319,7 +321,7 @@ impl Reader {
 
     fn settle(&self, result: Result<(), Fail>) -> Result<(), ProviderError> {
         result.map_err(|fail| match fail {
-            Fail::TooLarge => self.service.error(ErrorKind::Protocol, &TooLarge.to_string()),
+            Fail::TooLarge => self.damaged(self.service.error(ErrorKind::Protocol, &TooLarge.to_string())),
             Fail::Provider(error) => error,
         })
     }

@@ -131,7 +131,10 @@ impl Http {
     pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
         let root = connect::root(error).to_string();
         let tls = if error.is_connect() { connect::tls_advice(error) } else { None };
-        if let Some(advice) = tls.or_else(|| connect::plain_advice(&self.base, &root)) {
+        // A server that has answered without TLS does not want it.
+        let has_answered = self.may_be_stale.load(Ordering::Relaxed);
+        let plain = || if has_answered { None } else { connect::plain_advice(&self.base, &root) };
+        if let Some(advice) = tls.or_else(plain) {
             return self.service.tls_error(advice);
         }
         let silent = error.is_timeout();

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use nix::errno::Errno;
 use serde::Serialize;
 
 use super::{PartLine, Secrets, Stretch, read_part};
@@ -31,6 +32,12 @@ pub struct SessionError {
 impl SessionError {
     pub(super) fn new(path: &Path, act: &'static str, source: io::Error) -> Self {
         Self { path: path.to_path_buf(), act, source }
+    }
+
+    /// Returns `true` if the program, or the system, has too many files open.
+    pub(super) fn wants_files(&self) -> bool {
+        let number = self.source.raw_os_error();
+        number.is_some_and(|number| matches!(Errno::from_raw(number), Errno::EMFILE | Errno::ENFILE))
     }
 }
 

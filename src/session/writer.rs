@@ -197,7 +197,14 @@ impl<M: Serialize, ToRoute, F: FnMut(Diagnostic)> Thread<M, ToRoute, F> {
             }
             let Some(log) = self.logs.get_mut(&agent) else { continue };
             open += usize::from(!log.is_open());
-            if let Err(error) = log.write() {
+            let mut written = log.write();
+            if written.as_ref().is_err_and(SessionError::wants_files) {
+                // The files of the other agents can be opened again, and everything else in the program needs some too.
+                self.close_all();
+                open = 1;
+                written = self.logs.get_mut(&agent).map_or(Ok(()), AgentLog::write);
+            }
+            if let Err(error) = written {
                 first_error = first_error.or(Some(error));
             }
         }

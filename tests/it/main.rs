@@ -8,6 +8,7 @@ mod config;
 mod definitions;
 mod docs;
 mod export;
+mod faults;
 mod headless;
 mod load;
 mod offline;

@@ -5,7 +5,7 @@
 //! gateways drop, is not needed. Types of events, blocks and deltas that are not known are passed over, as the API asks
 //! clients to, and so are fields of another type: of an event only what its type promises is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -95,6 +95,8 @@ pub(super) struct MessagesDecoder {
     service: Service,
     open: BTreeMap<u64, Open>,
     calls: usize,
+    /// The blocks of the calls so far, each with its id.
+    called: BTreeSet<(u64, String)>,
     think: Think,
     usage: Usage,
     stop: Option<StopReason>,
@@ -103,7 +105,7 @@ pub(super) struct MessagesDecoder {
 impl MessagesDecoder {
     pub(super) fn new(service: Service) -> Self {
         let (usage, think) = (Usage::default(), Think::default());
-        Self { service, open: BTreeMap::new(), calls: 0, think, usage, stop: None }
+        Self { service, open: BTreeMap::new(), calls: 0, called: BTreeSet::new(), think, usage, stop: None }
     }
 
     fn start(&mut self, index: u64, block: &BlockStart<'_>, out: &mut Queue) {
@@ -125,9 +127,14 @@ impl MessagesDecoder {
             }
             "tool_use" => {
                 self.think.flush(out);
+                let (id, name) = (block.id.to_string(), block.name.to_string());
+                // A block that a proxy sends once more is no second call: what it does must not be done twice.
+                if !id.is_empty() && !self.called.insert((index, id.clone())) {
+                    self.open.insert(index, Open::Other);
+                    return;
+                }
                 let call = self.calls;
                 self.calls += 1;
-                let (id, name) = (block.id.to_string(), block.name.to_string());
                 out.push(StreamEvent::ToolCallStart { index: call, id, name });
                 let input = block.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null" | "\"\""));
                 Open::Call { call, input: input.map(str::to_owned) }

@@ -178,11 +178,11 @@ fn escape_tags(line: &str) -> String {
     safe
 }
 
-/// Cuts a report to `limit` characters at a line end and says where the whole lies.
+/// Cuts a report to `limit` characters, at a line end if that keeps at least half of them, and says where the whole lies.
 pub fn cut(report: &str, limit: usize, whole: Option<&Path>) -> String {
     let Some((end, _)) = report.char_indices().nth(limit) else { return report.to_owned() };
     let kept = match report[..end].rfind('\n') {
-        Some(line_end) if line_end > 0 => &report[..line_end],
+        Some(line_end) if line_end >= end / 2 => &report[..line_end],
         _ => &report[..end],
     };
     let rest = report.chars().count() - kept.chars().count();

@@ -145,14 +145,22 @@ impl RunGuard {
         let report = if whole.chars().nth(limit).is_none() {
             whole
         } else {
-            let keeping = (setup.keep_report)(self.name.clone(), whole.clone());
+            // The parent gets what was cut also if this breaks.
+            let keeping = async { (setup.keep_report)(self.name.clone(), whole.clone()).await };
             let kept = tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => None,
-                kept = timeout(KEEPING, keeping) => kept.unwrap_or_else(|_| {
-                    tracing::warn!("saving a report timed out");
-                    None
-                }),
+                kept = timeout(KEEPING, AssertUnwindSafe(keeping).catch_unwind()) => match kept {
+                    Ok(Ok(kept)) => kept,
+                    Ok(Err(_)) => {
+                        tracing::error!("saving a report panicked");
+                        None
+                    }
+                    Err(_) => {
+                        tracing::warn!("saving a report timed out");
+                        None
+                    }
+                },
             };
             cut(&whole, limit, kept.as_deref())
         };

@@ -130,6 +130,9 @@ fn a_long_report_is_cut_at_a_line_end_and_says_where_the_rest_is() {
     assert!(short.contains("/state/explore-2.report.md"), "{short}");
     assert_eq!(cut("short", 50, None), "short");
     assert!(cut(&"é".repeat(60), 50, None).contains("10 more characters"));
+    // One long paragraph is no reason to keep the head alone.
+    let paragraph = format!("status: completed\n{}", "word ".repeat(100));
+    assert!(cut(&paragraph, 200, None).contains("word word"));
 }
 
 #[test]

@@ -13,24 +13,15 @@ use axum::response::Response;
 use axum::routing::post;
 use belvedere::agent::{EventKind, Hold, Status, TurnEvent};
 use belvedere::message::AgentId;
-use belvedere::provider::choice::{ModelChoice, ModelPreferences, choose, connect};
-use belvedere::provider::rate_limiter::RateLimiters;
-use belvedere::provider::table::{ProviderEnv, ProviderTable};
 use belvedere::provider::{Provider, RateLimiter};
 use belvedere::subagent::Command;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use crate::support::{Parts, Session};
+use crate::support::{Api, Parts, Planned, Session};
 
 const CHILDREN: usize = 8;
 const CALLS: usize = 10;
-
-#[derive(Clone, Copy, PartialEq)]
-enum Api {
-    Anthropic,
-    Chat,
-}
 
 /// What the server has seen.
 #[derive(Default)]
@@ -79,22 +70,7 @@ async fn serve_with(api: Api, seen: Seen) -> (Arc<dyn Provider>, Arc<Seen>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
-    let flag = match api {
-        Api::Anthropic => "anthropic/m",
-        Api::Chat => "openai/m",
-    };
-    let env = ProviderEnv::new(ProviderTable::default(), |name| match name {
-        "ANTHROPIC_API_KEY" => Some("test-key-of-anthropic".to_owned()),
-        "ANTHROPIC_BASE_URL" => Some(base.clone()),
-        "OPENAI_BASE_URL" => Some(format!("{base}/v1")),
-        _ => None,
-    });
-    let Ok(ModelChoice::Connect(endpoint)) =
-        choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, env })
-    else {
-        panic!("no connection is chosen");
-    };
-    (connect(endpoint, &RateLimiters::default()).0, seen)
+    (api.connect(&base), seen)
 }
 
 fn child_name(number: usize) -> String {
@@ -112,11 +88,11 @@ async fn answer(State(server): State<Arc<Server>>, body: Bytes) -> Response {
     {
         return Response::builder().status(429).header("retry-after-ms", "20").body(Body::from("slow down")).unwrap();
     }
-    let (results, task) = conversation(server.api, &request);
+    let (results, task) = server.api.conversation(&request);
     let child = (0..CHILDREN).map(child_name).find(|name| task.contains(name));
     let plan = plan(child.as_deref(), results);
     let stalls = child.is_some() && child == server.seen.stalled && results == 2;
-    let mut pieces = wire(server.api, &plan);
+    let mut pieces = server.api.events(&plan);
     if stalls {
         pieces.truncate(pieces.len() - 2);
     }
@@ -157,86 +133,23 @@ async fn all_begun(seen: &Seen, child: String) {
     }
 }
 
-/// Returns the number of tool results in a request and its first user text.
-fn conversation(api: Api, request: &Value) -> (usize, String) {
-    let messages = request["messages"].as_array().unwrap();
-    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
-    let results = match api {
-        Api::Chat => messages.iter().filter(|message| message["role"] == "tool").count(),
-        Api::Anthropic => {
-            let parts = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
-            parts.filter(|part| part["type"] == "tool_result").count()
-        }
-    };
-    (results, first["content"].to_string())
-}
-
-struct Planned {
-    text: String,
-    calls: Vec<(String, Value)>,
-}
-
 fn plan(child: Option<&str>, results: usize) -> Planned {
     match child {
         Some(name) if results < CALLS => Planned {
-            text: format!("CANARY-aside of {name}"),
+            text: vec![format!("CANARY-aside of {name}")],
             calls: vec![("Read".into(), json!({"file_path": format!("file-{results}.txt")}))],
         },
-        Some(name) => Planned { text: format!("<summary>REPORT of {name}</summary>"), calls: vec![] },
-        None if results == 0 => Planned { text: "eight at once".into(), calls: (0..CHILDREN).map(delegate).collect() },
-        None => Planned { text: "composed".into(), calls: vec![] },
+        Some(name) => Planned { text: vec![format!("<summary>REPORT of {name}</summary>")], calls: vec![] },
+        None if results == 0 => {
+            Planned { text: vec!["eight at once".into()], calls: (0..CHILDREN).map(delegate).collect() }
+        }
+        None => Planned { text: vec!["composed".into()], calls: vec![] },
     }
 }
 
 fn delegate(number: usize) -> (String, Value) {
     let prompt = format!("WHAT: {} reads ten files. WHERE: here. RETURN: one line.", child_name(number));
     ("Agent".into(), json!({"description": "reads files", "subagent_type": "explore", "prompt": prompt}))
-}
-
-fn wire(api: Api, plan: &Planned) -> Vec<String> {
-    match api {
-        Api::Anthropic => anthropic(plan),
-        Api::Chat => chat(plan),
-    }
-}
-
-fn anthropic(plan: &Planned) -> Vec<String> {
-    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
-    let usage = json!({"input_tokens": 10, "output_tokens": 1});
-    let mut pieces = vec![
-        event(
-            json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": null, "usage": usage}}),
-        ),
-        event(json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})),
-        event(json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": plan.text}})),
-        event(json!({"type": "content_block_stop", "index": 0})),
-    ];
-    for (at, (name, input)) in plan.calls.iter().enumerate() {
-        let index = at + 1;
-        pieces.push(event(json!({"type": "content_block_start", "index": index, "content_block": {"type": "tool_use", "id": format!("toolu_{at}"), "name": name, "input": {}}})));
-        pieces.push(event(json!({"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": input.to_string()}})));
-        pieces.push(event(json!({"type": "content_block_stop", "index": index})));
-    }
-    let stop = if plan.calls.is_empty() { "end_turn" } else { "tool_use" };
-    pieces.push(event(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}})));
-    pieces.push(event(json!({"type": "message_stop"})));
-    pieces
-}
-
-fn chat(plan: &Planned) -> Vec<String> {
-    let chunk = |delta: Value, finish: Value| {
-        format!("data: {}\n\n", json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
-    };
-    let mut pieces = vec![chunk(json!({"role": "assistant", "content": plan.text}), Value::Null)];
-    for (index, (name, input)) in plan.calls.iter().enumerate() {
-        let function = json!({"name": name, "arguments": input.to_string()});
-        let call = json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function});
-        pieces.push(chunk(json!({"tool_calls": [call]}), Value::Null));
-    }
-    let finish = if plan.calls.is_empty() { "stop" } else { "tool_calls" };
-    pieces.push(chunk(json!({}), json!(finish)));
-    pieces.push("data: [DONE]\n\n".to_owned());
-    pieces
 }
 
 fn fill(session: &Session) {

@@ -117,10 +117,13 @@ fn too_few_threads_and_files_that_may_not_grow_are_errors_and_no_panic() {
     };
     // Whoever runs the tests as root has no limit of processes.
     if std::os::unix::fs::MetadataExt::uid(&bench.home.path().metadata().unwrap()) != 0 {
-        let output = limited("-u 1", "hello");
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{err}");
-        assert!(err.contains("ulimit -u") && !err.contains("panicked"), "{err}");
+        for threads in 1..12 {
+            let output = limited(&format!("-u {threads}"), "hello");
+            let err = text(&output.stderr);
+            let is_told = output.status.code() == Some(1) && err.contains("ulimit -u");
+            assert!(is_told || threads > 1 && output.status.success(), "{threads}: {err}");
+            assert!(!err.contains("panicked"), "{threads}: {err}");
+        }
     }
     let output = limited("-f 1", "where is verify_password defined?");
     let err = text(&output.stderr);

@@ -85,7 +85,7 @@ fn chunk(delta: &str) -> String {
 type Case = (&'static str, fn() -> Feed, fn(usize) -> String);
 
 /// Streams without an end, each of its own kind.
-const ENDLESS: [Case; 21] = [
+const ENDLESS: [Case; 22] = [
     ("text", claude, |_| delta("text_delta", "text", &"a".repeat(5_000))),
     ("wide text", claude, |_| delta("text_delta", "text", &"中".repeat(1_001))),
     ("text in one event", claude, |_| delta("text_delta", "text", &"a".repeat(900_000))),
@@ -100,7 +100,8 @@ const ENDLESS: [Case; 21] = [
         if n == 0 { block(0, "thinking") } else { delta("signature_delta", "signature", &"a".repeat(5_000)) }
     }),
     ("calls", claude, |n| block(n, "tool_use")),
-    ("calls of one index", claude, |_| block(0, "tool_use")),
+    ("calls of one index", claude, |n| block(n, "tool_use").replace(&format!("\"index\":{n},"), "\"index\":0,")),
+    ("one call again and again", claude, |_| block(0, "tool_use")),
     ("encrypted blocks", claude, |n| block(n, "redacted_thinking")),
     ("unknown blocks", claude, |n| block(n, "hologram")),
     ("thoughts and words by turns", claude, |n| {
@@ -127,9 +128,16 @@ const ENDLESS: [Case; 21] = [
     }),
 ];
 
-/// Those of which nothing is a part of the reply.
-const EMPTY: [&str; 6] =
-    ["pings", "comments", "a signature", "unknown blocks", "calls without a name", "input without a name"];
+/// Those of which nothing, or one thing, is a part of the reply.
+const EMPTY: [&str; 7] = [
+    "pings",
+    "comments",
+    "a signature",
+    "unknown blocks",
+    "one call again and again",
+    "calls without a name",
+    "input without a name",
+];
 
 #[test]
 fn a_stream_without_an_end_is_cut_off_and_keeps_what_came() {

@@ -1,5 +1,6 @@
 //! A whole session in a temporary project: the real loop, tree and tools behind a provider that a test chooses.
 
+mod api;
 mod dice;
 mod memory_log;
 
@@ -24,6 +25,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+pub(crate) use api::{Api, Planned};
 pub(crate) use dice::Dice;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.

@@ -4,6 +4,7 @@ mod kills;
 mod model;
 mod retention;
 mod rewind;
+mod scarce;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
