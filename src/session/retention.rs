@@ -20,10 +20,15 @@ pub struct Retention {
 /// Removes the sessions that are too old, and the oldest ones while all together are too large. Blocks.
 pub fn remove_old(state_dir: &Path, retention: &Retention, own: Option<&Path>) {
     let now = SystemTime::now();
+    let sessions = sessions(state_dir, None);
+    let is_past = |session: &SessionFolder, age| now.duration_since(session.changed).is_ok_and(|past| past > age);
+    // Where even the latest is too old, the clock may be wrong. With the next session that is settled.
+    let latest = sessions.iter().find(|session| !session.is_at(own));
+    let age = retention.age.filter(|age| latest.is_some_and(|latest| !is_past(latest, *age)));
     let mut bytes = 0_u64;
-    for session in sessions(state_dir, None) {
+    for session in sessions {
         let size = size_of(&session.dir);
-        let is_old = retention.age.is_some_and(|age| now.duration_since(session.changed).is_ok_and(|past| past > age));
+        let is_old = age.is_some_and(|age| is_past(&session, age));
         let is_too_much = retention.bytes.is_some_and(|limit| bytes.saturating_add(size) > limit);
         let is_removed = (is_old || is_too_much) && !session.is_at(own) && remove(&session);
         if !is_removed {

@@ -39,3 +39,18 @@ fn the_oldest_go_but_none_that_is_open() {
     remove_old(state.path(), &keep(None, Some(1_000)), Some(&own));
     assert_eq!(left(), [true, false, true, true, false], "the latest stay while they fit");
 }
+
+#[test]
+fn a_clock_that_runs_ahead_removes_nothing_at_once() {
+    let state = tempfile::tempdir().unwrap();
+    let make = |id: &str, days| session(state.path(), id, days, 10);
+    let [last, before] = [make("last", 400), make("before", 500)];
+    let keep = Retention { age: Some(DAY * 30), bytes: None };
+    remove_old(state.path(), &keep, None);
+    let own = make("own", 0);
+    remove_old(state.path(), &keep, Some(&own));
+    assert!(last.exists() && before.exists(), "all that there was is too old");
+    // The next start knows a session of this time.
+    remove_old(state.path(), &keep, None);
+    assert!(own.exists() && !last.exists() && !before.exists());
+}
