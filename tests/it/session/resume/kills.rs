@@ -6,8 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::model::{CHILDREN, done};
@@ -17,6 +20,8 @@ use crate::support::Dice;
 /// Kills in a usual run; the variable asks for another number.
 const KILLS: u64 = 4;
 const VARIABLE: &str = "BELVEDERE_KILLS";
+/// No run takes so long.
+const LONGEST: Duration = Duration::from_mins(2);
 /// A whole run takes about so long.
 const WHOLE_MS: u64 = 700;
 
@@ -64,6 +69,14 @@ fn goes_on(bench: &Bench, finished: &BTreeSet<String>, after: Duration) {
     let mut program = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = program.stdin.take();
     input.as_mut().unwrap().write_all(b"/resume all\n").unwrap();
+    let (ended, waits) = mpsc::channel::<()>();
+    let pid = Pid::from_raw(i32::try_from(program.id()).unwrap());
+    // One that waits for what never comes fails with what it has said.
+    std::thread::spawn(move || {
+        if waits.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
+            kill(pid, Signal::SIGKILL).unwrap();
+        }
+    });
     let mut said = String::new();
     for line in BufReader::new(program.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
@@ -74,6 +87,7 @@ fn goes_on(bench: &Bench, finished: &BTreeSet<String>, after: Duration) {
             drop(input.take());
         }
     }
+    drop(ended);
     let output = program.wait_with_output().unwrap();
     assert!(output.status.success(), "after {after:?}: {said}\n{}", err(&output));
     let session = bench.sessions().pop().unwrap();

@@ -103,7 +103,8 @@ fn calls(calls: &[(String, &str, Value)]) -> (Value, &'static str) {
 /// Returns `true` if a call was cut off before its agent was there, and was not made again.
 fn was_lost(messages: &[Value], id: &str) -> bool {
     let of = |message: &&Value| message["tool_call_id"] == id;
-    let is_cut = messages.iter().find(of).is_some_and(|result| result["content"] == "interrupted");
+    let cut = ["interrupted", "Error: interrupted"];
+    let is_cut = messages.iter().find(of).is_some_and(|result| cut.iter().any(|words| result["content"] == **words));
     is_cut && !messages.iter().any(|message| message["tool_call_id"] == format!("{id}-again"))
 }
 
