@@ -302,7 +302,9 @@ impl Conversation {
 
     /// Takes back messages and files, unless something runs that would go on with them.
     async fn rewind(&mut self, request: RewindRequest) {
-        let is_busy = self.running.is_some() || !self.waiting.is_empty() || self.tree.is_busy();
+        while self.harvests.try_join_next().is_some() {}
+        let is_merging = !self.harvests.is_empty();
+        let is_busy = self.running.is_some() || !self.waiting.is_empty() || is_merging || self.tree.is_busy();
         let at =
             if is_busy { Err("agents still run; stop them or wait") } else { beginning(&request, &self.checkpoints) };
         let at = match at {
