@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use super::clean::Clean;
 use super::recording::{RecordedAgent, Recording};
 use crate::agent::{Author, EventKind, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent, rewound_words};
-use crate::message::{AgentId, AssistantMessage, Block, LineKind, ResultPart, ToolCall, ToolInput, report_markdown};
+use crate::message::{AgentId, AssistantMessage, Block, ResultPart, ToolCall, ToolInput, report_markdown};
 use crate::tool::ToolView;
 
 /// Bytes that all texts of an export may take together, about. What a single one may take follows from it.
@@ -248,7 +248,7 @@ impl<R> StepReader<'_, R> {
         let (output, is_diff) = match view {
             Some(ToolView::Diff(diff)) => {
                 let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
-                let marked = lines.map(|line| format!("{}{}\n", mark(line.kind), line.text));
+                let marked = lines.map(|line| format!("{}{}\n", line.kind.sign(), line.text));
                 (marked.collect::<String>(), true)
             }
             _ => (output_of(&result.content), false),
@@ -281,14 +281,6 @@ impl<R> StepReader<'_, R> {
             Status::Failed | Status::TimedOut => StepKind::Error(text),
             _ => StepKind::Notice(text),
         });
-    }
-}
-
-fn mark(kind: LineKind) -> char {
-    match kind {
-        LineKind::Added => '+',
-        LineKind::Removed => '-',
-        LineKind::Context => ' ',
     }
 }
 

@@ -1,8 +1,11 @@
 //! A change to one file as data: shown before an approval, after an edit, and kept in the log.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+use super::reveal_line;
 
 /// The difference between two versions of one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +38,13 @@ pub struct DiffLine {
     pub text: String,
 }
 
+impl DiffLine {
+    /// Returns the text with a sign for all that would not be seen.
+    pub fn revealed(&self) -> Cow<'_, str> {
+        reveal_line(self.text.trim_end_matches(['\n', '\r']))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
@@ -44,4 +54,15 @@ pub enum LineKind {
     Added,
     /// Only in the old version.
     Removed,
+}
+
+impl LineKind {
+    /// Returns the sign before such a line.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Context => ' ',
+            Self::Added => '+',
+            Self::Removed => '-',
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::agent::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 use crate::app::Armed;
 use crate::app::outbox::Outbox;
 use crate::message::format::line_changes;
-use crate::message::{DiffLine, FileDiff, LineKind, reveal_line, sanitize_line};
+use crate::message::{DiffLine, FileDiff, sanitize_line};
 use crate::subagent::Command;
 use crate::tool::ToolView;
 
@@ -180,14 +180,7 @@ impl KeptWorktrees {
 /// Describes what is different in a file, in Markdown. Takes what it shows off the lines that are left.
 pub(in crate::app) fn described(name: &str, what: &str, diff: &FileDiff, left: &mut usize) -> String {
     let mut body = format!("\n**{}** · {}\n", sanitize_line(name).replace('*', "\\*"), sanitize_line(what));
-    let row = |line: &DiffLine| {
-        let sign = match line.kind {
-            LineKind::Context => ' ',
-            LineKind::Added => '+',
-            LineKind::Removed => '-',
-        };
-        format!("{sign}{}", reveal_line(line.text.trim_end_matches(['\n', '\r'])))
-    };
+    let row = |line: &DiffLine| format!("{}{}", line.kind.sign(), line.revealed());
     let rows: Vec<String> = diff.hunks.iter().flat_map(|hunk| &hunk.lines).take(*left).map(row).collect();
     *left -= rows.len();
     if !rows.is_empty() {

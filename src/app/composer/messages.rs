@@ -199,7 +199,9 @@ impl Messages {
     /// megabytes is no more than its label.
     fn mark(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.target, self.composer.lines()).hash(&mut hasher);
+        if !self.composer.is_empty() {
+            (self.target, self.composer.lines()).hash(&mut hasher);
+        }
         self.drafts.iter().for_each(|(agent, draft)| (agent, draft.lines()).hash(&mut hasher));
         let queued = self.queued.iter().flat_map(|(agent, queued)| queued.iter().map(move |queued| (agent, queued.id)));
         queued.for_each(|queued| queued.hash(&mut hasher));

@@ -3,11 +3,12 @@
 //! Owns which messages there are, and what was written of one. Leaves the words they share with the screen to `app`.
 //! Invariant: nothing is taken back that was not written out before.
 
+use super::rows::{changed, set_in};
 use super::session::Session;
 use crate::agent::{Author, EventKind, LogEvent, SessionEvent};
 use crate::app::rewind_remarks;
 use crate::message::format::{counted, line_changes, words_of};
-use crate::message::{LineKind, reveal_line, sanitize, sanitize_line};
+use crate::message::{sanitize, sanitize_line};
 use crate::services::plan_rewind;
 use crate::subagent::{Command, PlannedFile, RewindPlan, RewindRequest};
 
@@ -77,8 +78,8 @@ impl Session {
         match plan_rewind(store, cwd, messages) {
             Ok(plan) => {
                 let mut lines = vec![format!("{} would be taken back", counted(messages, "message"))];
-                lines.extend(rewind_remarks(&plan));
-                lines.extend(plan.files.iter().flat_map(file_lines).take(MAX_LINES));
+                lines.extend(rewind_remarks(&plan).iter().map(|remark| set_in(remark)));
+                lines.extend(plan.files.iter().flat_map(file_rows).take(MAX_LINES));
                 self.write(lines);
                 self.rewinding.shown = Some((messages, plan));
                 self.notice(&usage(messages));
@@ -107,15 +108,8 @@ fn request(messages: usize, said: &[String], plan: &RewindPlan, what: &str) -> O
     })
 }
 
-fn file_lines(file: &PlannedFile) -> Vec<String> {
+/// Returns the rows of a file: a stranger may have named it, so that its name is set in too.
+fn file_rows(file: &PlannedFile) -> Vec<String> {
     let head = format!("{} {}", file.shown, line_changes(file.diff.added, file.diff.removed));
-    let changed = file.diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter_map(|line| {
-        let sign = match line.kind {
-            LineKind::Context => return None,
-            LineKind::Added => '+',
-            LineKind::Removed => '-',
-        };
-        Some(format!("  {sign} {}", reveal_line(line.text.trim_end_matches(['\n', '\r']))))
-    });
-    std::iter::once(head).chain(changed).collect()
+    std::iter::once(set_in(&head)).chain(changed(Some(&file.diff))).collect()
 }

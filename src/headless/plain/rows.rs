@@ -4,7 +4,7 @@
 
 use crate::definition::{DefinitionState, Listed};
 use crate::message::format::{counted, millis, seconds};
-use crate::message::{Diagnostic, DiffLine, LineKind, reveal_line, sanitize_line};
+use crate::message::{Diagnostic, DiffLine, FileDiff, LineKind, sanitize_line};
 use crate::permission::{ApprovalRequest, Preview};
 use crate::session::SessionSummary;
 
@@ -18,27 +18,28 @@ pub(super) fn set_in(row: &str) -> String {
 
 /// Returns the lines of the change that a question is about, if it is about one.
 pub(super) fn diff_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
-    rows(request, |_| true)
+    rows(diff_of(request), |_| true)
 }
 
 /// Returns those of them that are changed.
 pub(super) fn changed_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
-    rows(request, |line| line.kind != LineKind::Context)
+    changed(diff_of(request))
 }
 
-fn rows(request: &ApprovalRequest, wanted: impl Fn(&DiffLine) -> bool) -> impl Iterator<Item = String> {
-    let diff = match &request.preview {
+/// Returns the lines that are changed in a file.
+pub(super) fn changed(diff: Option<&FileDiff>) -> impl Iterator<Item = String> {
+    rows(diff, |line| line.kind != LineKind::Context)
+}
+
+fn diff_of(request: &ApprovalRequest) -> Option<&FileDiff> {
+    match &request.preview {
         Some(Preview::Diff(diff)) => Some(diff),
         _ => None,
-    };
-    let row = |line: &DiffLine| {
-        let sign = match line.kind {
-            LineKind::Context => ' ',
-            LineKind::Added => '+',
-            LineKind::Removed => '-',
-        };
-        format!("{SET_IN}{sign} {}", reveal_line(line.text.trim_end_matches(['\n', '\r'])))
-    };
+    }
+}
+
+fn rows(diff: Option<&FileDiff>, wanted: impl Fn(&DiffLine) -> bool) -> impl Iterator<Item = String> {
+    let row = |line: &DiffLine| format!("{SET_IN}{} {}", line.kind.sign(), line.revealed());
     let omitted = diff.map_or(0, |diff| diff.omitted);
     let more = (omitted > 0).then(|| format!("{SET_IN}… and {omitted} more changed lines, too many to show"));
     let lines = diff.into_iter().flat_map(|diff| &diff.hunks).flat_map(|hunk| &hunk.lines);

@@ -3,10 +3,8 @@
 //! Owns what is remembered for that. Leaves which files are meant to the front end, and putting them back to `tool`.
 //! Invariants: nothing is taken back while anything runs; nothing but what the user has seen.
 
-use std::path::Path;
-
 use crate::agent::{RewoundFile, SessionEvent};
-use crate::message::{AgentId, Transcript, sanitize, sanitize_line};
+use crate::message::{AgentId, Transcript, sanitize};
 use crate::subagent::RewindRequest;
 use crate::subagent::tree::Tree;
 use crate::tool::{FileCopies, FileRewind};
@@ -56,12 +54,8 @@ fn put_back(files: &[FileRewind], copies: &FileCopies) -> (Vec<RewoundFile>, Vec
     for file in files {
         match file.put_back(copies) {
             Ok(versions) => done.push(RewoundFile { path: file.path.clone(), versions }),
-            Err(why) => left.push((shown(&file.path), why)),
+            Err(why) => left.push((file.path.to_string_lossy().into_owned(), why)),
         }
     }
     (done, left)
-}
-
-fn shown(path: &Path) -> String {
-    sanitize_line(&path.to_string_lossy()).into_owned()
 }

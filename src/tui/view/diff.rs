@@ -148,10 +148,11 @@ fn pair_up(lines: &[DiffLine]) -> Vec<Option<&DiffLine>> {
 
 /// Returns one line of a hunk: its number, its sign, and its text.
 fn diff_line(line: &DiffLine, partner: Option<&DiffLine>, digits: usize, theme: &Theme) -> Line<'static> {
-    let (sign, style, emphasis) = match line.kind {
-        LineKind::Context => (' ', theme.muted, theme.muted),
-        LineKind::Added => ('+', theme.diff_added, theme.diff_added_word),
-        LineKind::Removed => ('-', theme.diff_removed, theme.diff_removed_word),
+    let sign = line.kind.sign();
+    let (style, emphasis) = match line.kind {
+        LineKind::Context => (theme.muted, theme.muted),
+        LineKind::Added => (theme.diff_added, theme.diff_added_word),
+        LineKind::Removed => (theme.diff_removed, theme.diff_removed_word),
     };
     let mut spans =
         vec![Span::styled(format!("{:>digits$} ", line.number), theme.faint), Span::styled(format!("{sign} "), style)];

@@ -65,6 +65,8 @@ fn lines_show_what_would_come_back_and_take_it_back_at_the_second_asking() {
     ] {
         assert!(said.lines().any(|found| found.ends_with(line)), "{line}\n{said}");
     }
+    let of_program = said.lines().filter(|line| line.starts_with("made.txt"));
+    assert_eq!(of_program.count(), 0, "no file is called as a line of the program is: {said}");
     assert!(!bench.project.path().join("made.txt").exists());
     out(&bench.run(&["-c", "-p", "say pear"]));
     assert!(!bench.model.requests().last().unwrap().contains("write one"), "the model knows nothing of it");
