@@ -44,7 +44,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
         Popup::Text { title, body, scroll } => (title.clone(), 80, text::markdown(body, ctx, inside(80)), *scroll),
         Popup::Rewind(view) => {
             let lines = text::markdown(&view.body(), ctx, inside(100));
-            ("rewind?".to_owned(), 100, lines, view.scroll)
+            ("rewind? · esc cancels".to_owned(), 100, lines, view.scroll)
         }
         Popup::Output { title, text, .. } if text.is_empty() => (title.clone(), 120, vec![Line::from("reading…")], 0),
         Popup::Output { title, text, scroll, .. } => (title.clone(), 120, text::plain(text, ctx, inside(120)), *scroll),
