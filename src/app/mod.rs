@@ -263,8 +263,7 @@ impl App {
             // Which panes fold must not depend on how often, and how fast, they were drawn.
             drawn.reports.clear();
         }
-        let screen = (self.view.size(), self.agents.is_empty());
-        self.approvals.on_drawn(drawn.question.take(), drawn.talk_rows, screen, &mut self.out);
+        self.approvals.on_drawn(drawn.question.take(), &mut self.out);
         self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));
         if let Some((agent, cell)) = self.view.on_drawn(&mut drawn, &mut self.agents, &mut self.out) {
             overlay::outputs::open_cell(self, agent, cell);

@@ -245,7 +245,9 @@ impl App {
         let (size, tree) = (self.view.size(), self.tree());
         let wishes = self.view.wishes(&tree);
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
-        let (approval_rows, approval_room) = self.approvals.rows(size, self.agents.is_empty());
+        let talk_rows = self.view.talk_rows();
+        // Where there are subagents, their panes need the blank rows too.
+        let (approval_rows, approval_room) = self.approvals.rows(size, talk_rows.filter(|_| self.agents.is_empty()));
         let arrangement = self.view.shown_arrangement();
         let mut regions = layout(
             size,
@@ -255,6 +257,7 @@ impl App {
                 composer_rows: self.messages.composer().height(size.width) + queued,
                 approval_rows,
                 approval_room,
+                talk_rows,
                 panes: &wishes,
                 has_filed: self.agents.children().any(|agent| self.view.is_filed(agent)),
                 // Whom one writes to is whom one watches. A click alone moves nothing: it may be the first of two.

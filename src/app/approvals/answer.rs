@@ -121,39 +121,25 @@ impl Approvals {
         }
     }
 
-    /// Takes in what a frame showed of the question, and how many rows the conversation has where it leaves some blank.
-    pub(in crate::app) fn on_drawn(
-        &mut self,
-        shown: Option<QuestionSeen>,
-        talk_rows: Option<u16>,
-        (screen, alone): (Rect, bool),
-        out: &mut Outbox,
-    ) {
-        if self.is_empty() {
-            return;
-        }
-        let before = self.rows(screen, alone);
+    /// Takes in what a frame showed of the question.
+    pub(in crate::app) fn on_drawn(&mut self, shown: Option<QuestionSeen>, out: &mut Outbox) {
         let unseen = self.drawn(shown, out.now());
-        if talk_rows.is_some() {
-            self.talk_rows = talk_rows;
-        }
         if let Some(unseen) = unseen.filter(|_| std::mem::take(&mut self.expanding)) {
             out.inform(match unseen {
                 0 => "shown in full: press again to allow",
                 _ => "press again to see the rest",
             });
         }
-        out.redraw_if(self.rows(screen, alone) != before);
     }
 
-    /// Returns how many rows the open question would like, and how much of the screen it may take. `alone` says that
-    /// there are no subagents, whose panes need room too.
-    pub(in crate::app) fn rows(&self, screen: Rect, alone: bool) -> (u16, QuestionRoom) {
+    /// Returns how many rows the open question would like, and how much of the screen it may take. Of the conversation
+    /// it leaves `talk` rows, if that is given.
+    pub(in crate::app) fn rows(&self, screen: Rect, talk: Option<u16>) -> (u16, QuestionRoom) {
         let Some(request) = self.shown() else { return (0, QuestionRoom::Half) };
-        let room = match (self.expanded, self.talk_rows) {
+        let room = match (self.expanded, talk) {
             (Expanded::Yes, _) => QuestionRoom::Whole,
-            (Expanded::No, Some(rows)) if alone => QuestionRoom::Blank(rows),
-            _ => QuestionRoom::Half,
+            (Expanded::No, Some(rows)) => QuestionRoom::Blank(rows),
+            (Expanded::No, None) => QuestionRoom::Half,
         };
         // What the composer and the status line take of that is cut by the layout.
         let most = room.rows(screen.height, screen.height).saturating_sub(AROUND).max(1);

@@ -28,8 +28,6 @@ pub struct Approvals {
     guard: TypeAhead,
     /// Whether a key for a yes has shown more of the question instead, and no frame has yet.
     expanding: bool,
-    /// Rows that the conversation has of its own, where it leaves others blank.
-    talk_rows: Option<u16>,
     expanded: Expanded,
     /// First visible line of its details.
     scroll: usize,
@@ -223,8 +221,5 @@ impl Approvals {
         self.expanded = Expanded::No;
         self.expanding = false;
         self.scroll = 0;
-        if self.queue.is_empty() {
-            self.talk_rows = None;
-        }
     }
 }

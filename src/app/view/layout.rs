@@ -104,6 +104,8 @@ pub struct LayoutState<'a> {
     /// Rows the open question would like; 0 if there is none.
     pub approval_rows: u16,
     pub approval_room: QuestionRoom,
+    /// Rows that the conversation keeps for what it says, if that was measured.
+    pub talk_rows: Option<u16>,
     /// One entry for each agent, in order.
     pub panes: &'a [PaneRequest],
     /// Whether a row stands for ended agents that have no pane any more.
@@ -337,16 +339,24 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
 }
 
 fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
-    let percent = u32::from(state.split.unwrap_or(65).clamp(20, 80));
-    // Every agent that is at work keeps its title, at the cost of the conversation.
-    let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
-    let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0).max(titles);
-    let wanted = state.panes.iter().map(|wish| wish.useful_rows(state.focused)).fold(0, u16::saturating_add);
-    let room = wanted.min(most.saturating_sub(1)).max(1);
-    let shares = share(room, state.panes, state.focused);
-    let used = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
     regions.filed = cut_bottom(&mut main, u16::from(state.has_filed));
-    let mut agents = cut_bottom(&mut main, used.saturating_add(1));
+    let height = main.height;
+    let percent = u32::from(state.split.unwrap_or(65).clamp(20, 80));
+    let share_of_agents = u16::try_from(u32::from(height) * percent / 100).unwrap_or(0);
+    // Who dragged the border knows better than what was measured.
+    let talk = state.talk_rows.filter(|_| state.split.is_none());
+    let talk = talk.map_or(u16::MAX, |rows| rows.max(LEAST_CONVERSATION));
+    // Every agent that is at work keeps its title, at the cost of the conversation.
+    let titles = live_titles(state).min(height.saturating_sub(LEAST_CONVERSATION));
+    let own = height.saturating_sub(share_of_agents.max(titles)).min(talk);
+    let useful = state.panes.iter().map(|wish| wish.useful_rows(state.focused)).fold(1, u16::saturating_add);
+    let conversation = height.saturating_sub(useful).max(own).min(talk).min(height.saturating_sub(2));
+    let rows = height - conversation;
+    let shares = share(rows.saturating_sub(1), state.panes, state.focused);
+    let used = shares.iter().map(|share| share.rows).fold(1, u16::saturating_add);
+    // While agents work, the border stands below what was said, and does not move with all that they show.
+    let is_at_work = state.panes.iter().any(|pane| pane.live.is_at_work());
+    let mut agents = cut_bottom(&mut main, if is_at_work { rows } else { used });
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;
     regions.unseen = state.panes.len() - shares.len();
@@ -373,7 +383,8 @@ fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     }
     let count = u16::try_from(state.panes.len()).unwrap_or(u16::MAX);
     let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
-    let most = (main.height / 2).max(titles).max(2);
+    let blank = state.talk_rows.map_or(0, |rows| main.height.saturating_sub(rows));
+    let most = (main.height / 2).max(titles).max(blank).max(2);
     let rows: Vec<PaneRequest> = state.panes.iter().map(|wish| wish.in_rail(state.focused)).collect();
     let open = state.focused.filter(|agent| rows.iter().any(|wish| wish.agent == *agent && wish.wants_room()));
     let open = if open.is_some() { OPEN_IN_RAIL } else { 0 };

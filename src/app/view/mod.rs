@@ -25,6 +25,9 @@ use super::outbox::Outbox;
 use super::{Agents, Arrangement, CellId};
 use crate::message::AgentId;
 
+/// Rows that the conversation gets at least where it outgrows those it keeps, so that not every line moves the border.
+const TALK_STEP: u16 = 3;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
     Composer,
@@ -48,6 +51,10 @@ pub(super) struct View {
     tried: Option<LayoutMode>,
     panes: BTreeMap<AgentId, PaneState>,
     visible: Vec<(AgentId, PaneSize)>,
+    /// Rows that the conversation keeps where others want those that it leaves blank.
+    talk_rows: Option<u16>,
+    /// Whether it may keep fewer from the next frame on.
+    is_talk_measured_anew: bool,
     /// Whether the panes of ended agents are shown that were folded into one row.
     shows_filed: bool,
     /// What was read back of the agent that has the whole screen.
@@ -66,6 +73,8 @@ impl View {
             tried: None,
             panes: BTreeMap::new(),
             visible: Vec::new(),
+            talk_rows: None,
+            is_talk_measured_anew: false,
             shows_filed: false,
             past: None,
         }
@@ -78,6 +87,7 @@ impl View {
     pub(super) fn resize(&mut self, width: u16, height: u16) {
         // Its columns are those of rows that are no more.
         self.clear_selection();
+        self.is_talk_measured_anew = true;
         self.size = Rect::new(0, 0, width, height);
     }
 
@@ -141,6 +151,7 @@ impl View {
     }
 
     pub(super) fn arrange(&mut self, mode: LayoutMode) {
+        self.is_talk_measured_anew = true;
         self.arrangement.mode = mode;
         if mode == LayoutMode::Auto {
             // The one way back from a dragged border.
@@ -151,6 +162,7 @@ impl View {
     /// Places the agents in another way as long as it is tried.
     pub(super) fn try_layout(&mut self, mode: Option<LayoutMode>, out: &mut Outbox) {
         out.redraw_if(self.tried != mode);
+        self.is_talk_measured_anew |= self.tried != mode;
         self.tried = mode;
     }
 
@@ -218,9 +230,28 @@ impl View {
             let before = std::mem::replace(&mut self.pane_mut(agent).content, content);
             out.redraw_if(before.map(|(rows, _)| rows) != Some(rows));
         }
+        if let Some(rows) = drawn.talk_rows {
+            self.measure_talk(rows, out);
+        }
         self.visible = std::mem::take(&mut drawn.panes);
         self.on_searched(wished, drawn.not_found, agents, out);
         self.take_click()
+    }
+
+    /// Takes in how many rows the conversation can fill. What it once had beside agents it keeps until the next message.
+    fn measure_talk(&mut self, rows: u16, out: &mut Outbox) {
+        // In the frame before, nobody stood beside it.
+        let is_anew = std::mem::take(&mut self.is_talk_measured_anew) || self.visible.is_empty();
+        let kept = self.talk_rows.filter(|_| !is_anew);
+        let rows = match kept {
+            Some(kept) if rows > kept => rows.max(kept.saturating_add(TALK_STEP)),
+            _ => kept.unwrap_or(rows),
+        };
+        out.redraw_if(self.talk_rows.replace(rows) != Some(rows));
+    }
+
+    pub(super) fn talk_rows(&self) -> Option<u16> {
+        self.talk_rows
     }
 
     /// Forgets what events have folded; what the user has chosen stays.
@@ -233,6 +264,7 @@ impl View {
     /// Forgets the agents of a conversation that is over.
     pub(super) fn clear(&mut self) {
         self.panes.clear();
+        self.is_talk_measured_anew = true;
         self.full = None;
         self.chosen = None;
         self.focus = Focus::Composer;

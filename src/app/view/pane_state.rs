@@ -74,8 +74,9 @@ impl View {
         seen.is_some_and(|at| now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
     }
 
-    /// Folds the panes of all agents that have ended into one row.
+    /// Begins with a new message: folds the panes of all agents that have ended into one row.
     pub(in crate::app) fn file_ended(&mut self, agents: &Agents) {
+        self.is_talk_measured_anew = true;
         for agent in agents.children().filter(|agent| agent.has_ended()) {
             self.pane_mut(agent.id).filed_after = Some(agent.run);
         }

@@ -251,15 +251,19 @@ fn make_room(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused
     }
 }
 
-/// Gives what is left to the open panes, row by row to the smallest that can fill another, first to those that want it;
-/// what then still is left, to the one that is looked at.
+/// Gives what is left to the panes that would be open, row by row to the smallest that can fill another, first to those
+/// that want it, of equals to one at work; what then still is left, to the one that is looked at.
 fn fill(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused: Option<AgentId>) {
     let used: u16 = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
     for _ in 0..height.saturating_sub(used) {
-        let open = shares.iter_mut().zip(wishes).filter(|(share, _)| share.size >= PaneSize::Pane);
+        let open = shares.iter_mut().zip(wishes).filter(|(_, wish)| wish.wanted() >= PaneSize::Pane);
         let hungry = open.filter(|(share, wish)| share.rows < wish.at_most());
-        if let Some((share, _)) = hungry.min_by_key(|(share, wish)| (share.rows >= wish.most(), share.rows)) {
+        let order = |(share, wish): &(&mut Share, &&PaneRequest)| {
+            (share.rows >= wish.most(), share.rows, wish.live != Live::Yes)
+        };
+        if let Some((share, _)) = hungry.min_by_key(order) {
             share.rows += 1;
+            share.size = share.size.max(PaneSize::Peek);
             continue;
         }
         let looked_at = shares.iter_mut().find(|share| Some(share.agent) == focused && share.size >= PaneSize::Pane);

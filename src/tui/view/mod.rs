@@ -116,7 +116,6 @@ impl Screen {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &ctx, buf, &mut painted.drawn, &mut links);
             let area = regions.conversation;
-            painted.drawn.talk_rows = talk_rows(area, app, buf);
             if moved > 0 && area.width == buf.area.width {
                 painted.marks.scrolled = Some(Scrolled { rows: area.y..area.bottom(), lines: moved });
             }
@@ -185,16 +184,6 @@ fn keep_to_ascii(buf: &mut Buffer) {
     }
 }
 
-/// Returns how many rows the conversation has, if it leaves some blank that an open question can take.
-fn talk_rows(area: Rect, app: &App, buf: &Buffer) -> Option<u16> {
-    if app.approvals().is_empty() {
-        return None;
-    }
-    let is_blank = |y: u16| area.columns().all(|column| buf[(column.x, y)].symbol() == " ");
-    let blank = (area.y..area.bottom()).rev().take_while(|y| is_blank(*y)).count();
-    (blank > 0).then(|| area.height - u16::try_from(blank).unwrap_or(0))
-}
-
 /// Draws the conversation, notes what was shown, and returns how many lines it moved up.
 fn draw_conversation(
     transcript: &mut TranscriptView,
@@ -221,6 +210,8 @@ fn draw_conversation(
         pane_strip::conversation_head(regions.conversation_head, question, ctx, buf);
     }
     let moved = shown.moved;
+    let has_whole_width = regions.conversation.width == buf.area.width;
+    drawn.talk_rows = has_whole_width.then_some(shown.rows);
     shown.note(AgentId::MAIN, drawn, links);
     moved
 }

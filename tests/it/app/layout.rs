@@ -241,3 +241,34 @@ fn rows_that_nobody_wants_go_to_who_waits_for_the_user() {
     assert_eq!(rows(9), [4, 5]);
     assert_eq!(rows(20), [6, 5], "no more than it can fill");
 }
+
+#[test]
+fn rows_that_the_conversation_leaves_blank_go_to_the_panes() {
+    for (width, height) in [(100, 30), (120, 40)] {
+        let mut stage = crate::screens::scenes::at_work(8, width, height);
+        stage.keys("/layout below<enter>");
+        insta::assert_snapshot!(format!("below-{width}x{height}"), stage.text());
+    }
+}
+
+#[test]
+fn the_border_moves_only_where_the_conversation_grows_into_it() {
+    let mut stage = crate::screens::scenes::at_work(8, 100, 30);
+    stage.frame();
+    let at = stage.app.regions().agents_head.y;
+    for agent in 1..=8 {
+        stage.calls(agent, "c", "Read", "src/lib.rs", "48 lines");
+        stage.says(agent, "More text.\n\nAnd more.\n\nAnd more.");
+        stage.frame();
+        assert_eq!(stage.app.regions().agents_head.y, at, "agent {agent} moved it");
+    }
+    let mut places = Vec::new();
+    for line in 0..12 {
+        stage.says(0, &format!("\n\nThought {line}."));
+        stage.frame();
+        places.push(stage.app.regions().agents_head.y);
+    }
+    assert!(places.is_sorted(), "{places:?}");
+    let moves = places.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(places[0] > at && moves <= 3, "{at} {places:?}");
+}

@@ -120,6 +120,38 @@ pub(crate) fn diff() -> FileDiff {
     }
 }
 
+/// So many agents, all at work on one message: those in tools, with text, and with both.
+pub(crate) fn at_work(count: u32, width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height).with_model();
+    stage.asks("Refactor auth to use JWT");
+    stage.says(0, "I'll look at everything at once.");
+    let tasks = [
+        ("explore", "Find auth files", "src/auth/login.rs"),
+        ("plan", "Design the migration", "Cargo.toml"),
+        ("code", "Implement the tokens", "src/auth/claims.rs"),
+        ("review", "Check the tests", "tests/session.rs"),
+    ];
+    for (agent, (kind, task, _)) in (1..=count).zip(tasks.into_iter().cycle()) {
+        stage.spawns(agent, kind, task);
+        stage.starts(agent);
+    }
+    stage.draw();
+    stage.wait(2_000);
+    for (agent, (_, _, file)) in (1..=count).zip(tasks.into_iter().cycle()) {
+        stage.calls(agent, "g", "Grep", "\"verify_password\"", "14 hits in 6 files");
+        stage.calls(agent, "r", "Read", file, "210 lines");
+        if agent % 4 > 0 {
+            let found = "The session is kept in a **signed cookie**, set by `login()` and read by the middleware.";
+            stage.says(agent, &format!("{found} Two places write it:\n\n- `src/auth/login.rs:91`\n- `{file}:40`\n"));
+        }
+        if agent % 2 == 0 {
+            stage.agent(agent, tool_started("b", "Bash", "cargo doc --no-deps"));
+        }
+    }
+    stage.wait(3_000);
+    stage
+}
+
 /// Two questions wait: a command of a subagent and an edit of the main agent.
 pub(crate) fn approval(width: u16, height: u16) -> Stage {
     let mut stage = eight_agents(width, height);
