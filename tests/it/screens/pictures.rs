@@ -2,18 +2,22 @@
 //!
 //! A committed SVG has to be what the screen looks like today. `BELVEDERE_UPDATE_SCREENSHOTS=1` writes them anew.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use belvedere::app::agent_files::FileNews;
 use belvedere::tui::view::theme::{ColorDepth, Theme};
 
 use super::gallery::Player;
+use super::stage::as_text;
 use super::svg::{to_png, to_svg};
 use super::{agent_files, scenes};
 use crate::docs::rewrites;
 
 /// Most bytes of a PNG.
 const MAX_PNG: usize = 300 * 1024;
+
+/// Terminals that people have.
+const SIZES: [(u16, u16); 4] = [(200, 60), (120, 40), (100, 30), (80, 24)];
 
 /// Draws the player's screen in a theme, with its blocks of highlighted code, and compares it with the committed
 /// picture of this name.
@@ -101,4 +105,21 @@ async fn light() {
     let player = player.until(6_400).await.keys("<alt+6>x").until(6_800).await.keys("<esc>");
     let player = player.until(9_500).await.keys("<alt+y>").until(11_900).await.keys("<alt+y>");
     check("light", player.until(60_000).await, "light", 1);
+}
+
+/// Writes pictures into the folder that `BELVEDERE_PICTURES` names. Their names say how many rows of how many say
+/// something.
+#[test]
+#[ignore = "writes pictures to look at"]
+fn agents_at_work() {
+    let folder = PathBuf::from(std::env::var_os("BELVEDERE_PICTURES").unwrap());
+    let ground = Theme::load("dark", ColorDepth::TrueColor).unwrap().background();
+    std::fs::create_dir_all(&folder).unwrap();
+    for (count, (width, height)) in [1, 4, 8, 20].into_iter().flat_map(|count| SIZES.map(|size| (count, size))) {
+        let buffer = scenes::at_work(count, width, height).frame();
+        let says = |row: &&str| row.chars().filter(|sign| sign.is_alphabetic()).count() >= 3;
+        let rows = as_text(&buffer).lines().filter(says).count();
+        let name = format!("{count}-agents-{width}x{height}-{rows}-rows.png");
+        std::fs::write(folder.join(name), to_png(&to_svg(&buffer, ground))).unwrap();
+    }
 }
