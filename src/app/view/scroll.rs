@@ -92,7 +92,7 @@ pub struct Drawn {
     /// The transcripts that were drawn, and where their views stand now.
     pub places: Vec<ScrollTarget>,
     pub panes: Vec<(AgentId, PaneSize)>,
-    /// How many rows the bodies of panes would fill, up to [`super::panes::MOST_CONTENT`].
+    /// How many rows the bodies of panes would fill, up to some more than they have.
     pub contents: Vec<(AgentId, u16)>,
     pub reports: Vec<AgentId>,
     /// The selected text, where it was wanted.

@@ -272,3 +272,15 @@ fn the_border_moves_only_where_the_conversation_grows_into_it() {
     let moves = places.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(places[0] > at && moves <= 3, "{at} {places:?}");
 }
+
+#[test]
+fn a_long_conversation_has_the_rows_that_agents_leave_on_a_tall_terminal() {
+    let mut stage = crate::screens::scenes::at_work(1, 100, 80);
+    for line in 0..100 {
+        stage.says(0, &format!("Line {line}.\n\n"));
+        stage.draw();
+    }
+    let regions = stage.app.regions();
+    let rows = regions.panes[0].area.height;
+    assert_eq!(regions.conversation.height + 1 + rows, regions.rule.y, "{rows} rows for the agent");
+}

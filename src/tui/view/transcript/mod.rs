@@ -20,7 +20,6 @@ use super::cell;
 use super::links::LinkSpans;
 use super::render_context::RenderContext;
 use super::select::{self, Clip};
-use crate::app::panes::MOST_CONTENT;
 use crate::app::{
     Anchor, CellId, CellKind, Detail, Drawn, Motion, PaneState, Point, ScrollTarget, Selection, SelectionEnd,
     SelectionStage, StepView,
@@ -54,7 +53,7 @@ pub(super) enum Spacing {
 pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
-    /// How many rows all of it would fill, up to some that no pane has.
+    /// How many rows all of it would fill, up to some more than it has.
     pub rows: u16,
     pub found: Option<Anchor>,
     pub missed: bool,
@@ -130,7 +129,7 @@ impl TranscriptView {
             mark(area, buf, &sought.to_lowercase(), current, ctx);
         }
         let (selected, copied) = walk.select(state.selection, from, area, buf);
-        let rows = walk.rows(area.height.saturating_add(MORE_CONTENT).min(MOST_CONTENT));
+        let rows = walk.rows(area.height.saturating_add(MORE_CONTENT));
         self.last = Some((area, from));
         let frame = self.frame;
         // A search passes over many cells that are not held any more soon after.
