@@ -349,10 +349,10 @@ impl From<ToolEvent> for EventKind {
 
 /// Says what was rewound, in a line.
 pub fn rewound_words(messages: usize, files: &[RewoundFile], left: &[(String, String)]) -> String {
-    let counts = [(messages, "message", "taken back"), (files.len(), "file", "put back")];
+    let counts = [(messages, "message", "undone"), (files.len(), "file", "restored")];
     let done = counts.iter().filter(|(count, ..)| *count > 0);
     let done = done.map(|(count, what, act)| format!("{} {act}", counted(*count, what)));
-    let stays = left.iter().map(|(path, why)| format!("{} stays: {}", sanitize_line(path), sanitize_line(why)));
+    let stays = left.iter().map(|(path, why)| format!("{} kept: {}", sanitize_line(path), sanitize_line(why)));
     let words: Vec<String> = done.chain(stays).collect();
     if words.is_empty() { "nothing was rewound".to_owned() } else { format!("rewound: {}", words.join(", ")) }
 }

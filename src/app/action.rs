@@ -32,7 +32,7 @@ actions! {
     MoveLeft, "move-left", "select the agent to the left";
     MoveRight, "move-right", "select the agent to the right";
     Fold, "fold", "fold or unfold the pane";
-    ShowEnded, "show-ended", "show or fold the agents that have ended";
+    ShowEnded, "show-ended", "show or fold ended agents";
     Grow, "grow", "enlarge the pane";
     Shrink, "shrink", "shrink the pane";
     Full, "full", "show the pane full screen";
@@ -49,7 +49,7 @@ actions! {
     ApproveProject, "approve-project", "always allow in this project";
     Deny, "deny", "deny";
     DenyWithComment, "deny-with-comment", "deny with a reason";
-    ShowAll, "show-all", "show the whole request";
+    ShowAll, "show-all", "show the whole question";
     NextQuestion, "next-question", "show the next question";
     PreviousQuestion, "previous-question", "show the previous question";
     Remove, "remove", "revoke this permission";
@@ -78,7 +78,7 @@ actions! {
     Quit, "quit", "quit";
     Help, "help", "show all keys";
     Palette, "palette", "open the command palette";
-    Model, "model", "choose the model, or that of the focused agent";
+    Model, "model", "choose the model, or one for the focused agent";
     Submit, "submit", "send the message";
     Newline, "newline", "insert a new line";
     HistorySearch, "history-search", "search sent messages";

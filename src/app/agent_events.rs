@@ -77,10 +77,10 @@ impl App {
         let key = self.keys.keymap().chord_of(Context::Agents, Action::ResumeAll).unwrap_or_default();
         let text = match self.agents.interrupted().filter(|agent| !agent.id.is_main()).count() {
             0 if self.agents.interrupted().next().is_none() => return,
-            0 => "The answer was interrupted. /resume all goes on with it, or say what to do instead.".to_owned(),
-            1 => format!("1 agent was interrupted. {key} in the agents, or /resume all, goes on with it."),
+            0 => "The answer was interrupted. Resume it with /resume all, or say what to do instead.".to_owned(),
+            1 => format!("1 agent was interrupted. Resume it with {key} in the agents, or with /resume all."),
             count => {
-                format!("{count} agents were interrupted. {key} in the agents, or /resume all, goes on with them.")
+                format!("{count} agents were interrupted. Resume them with {key} in the agents, or with /resume all.")
             }
         };
         self.notice(&text);

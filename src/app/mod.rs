@@ -194,7 +194,7 @@ impl App {
                     self.update_prompt_label();
                 }
             }
-            Event::Edited(None) => self.out.warn("The editor failed. Set $EDITOR to a program that edits a file."),
+            Event::Edited(None) => self.out.warn("The editor failed. Set $EDITOR to a text editor."),
             Event::Exported(path) => self.out.answer(format!("exported to {path}")),
             Event::Playback(playback) => {
                 self.playback = Some(playback);

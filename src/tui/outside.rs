@@ -33,7 +33,7 @@ impl Program {
             Self::File(path) => match run_with(&editor(), &path).await {
                 Ok(()) => Event::AgentFiles(FileNews::Edited(path)),
                 Err(error) => {
-                    let advice = "Set $EDITOR to a program that edits a file.";
+                    let advice = "Set $EDITOR to a text editor.";
                     Event::AgentFiles(FileNews::Failed(format!("{error:#}. {advice}")))
                 }
             },

@@ -19,11 +19,11 @@ pub fn context_words(event: &ContextEvent) -> Option<String> {
         ContextEvent::Measured { .. } => None,
         ContextEvent::Trimmed { calls, keep_chars: 0, before, after } => {
             let results = counted(calls.len(), "old tool result");
-            Some(format!("left out {results} to save context: {}", sizes(*before, *after)))
+            Some(format!("dropped {results} to save context: {}", sizes(*before, *after)))
         }
         ContextEvent::Trimmed { calls, before, after, .. } => {
             let results = counted(calls.len(), "tool result");
-            Some(format!("cut down {results} to save context: {}", sizes(*before, *after)))
+            Some(format!("trimmed {results} to save context: {}", sizes(*before, *after)))
         }
         ContextEvent::Compacting { before, model } => {
             Some(format!("compacting {} tokens with {}", tokens(*before), sanitize_line(model)))
@@ -71,8 +71,8 @@ pub fn context_rows(filled: &ContextUse) -> Vec<ContextRow> {
     };
     let parts = filled.parts.iter().map(|part| {
         let label = match (&part.agent, part.kind) {
-            (Some(agent), _) => format!("report of {}", sanitize_line(agent)),
-            (None, PartKind::Report) => "further reports".to_owned(),
+            (Some(agent), _) => format!("report from {}", sanitize_line(agent)),
+            (None, PartKind::Report) => "other reports".to_owned(),
             (None, kind) => kind.label().to_owned(),
         };
         row(label, part.tokens, Some(part.bytes))
@@ -80,7 +80,7 @@ pub fn context_rows(filled: &ContextUse) -> Vec<ContextRow> {
     let mut rows: Vec<ContextRow> = parts.collect();
     if let Some(window) = filled.window {
         let reply = filled.reply.min(window.saturating_sub(filled.tokens));
-        rows.push(row("kept for the reply".to_owned(), reply, None));
+        rows.push(row("reserved for the reply".to_owned(), reply, None));
         rows.push(row("free".to_owned(), window.saturating_sub(filled.tokens + reply), None));
     }
     rows
@@ -93,7 +93,7 @@ pub fn context_total(filled: &ContextUse) -> String {
             let percent = filled.tokens.saturating_mul(100) / window.max(1);
             format!("{} of {} tokens ({percent}%)", tokens(filled.tokens), tokens(window))
         }
-        None => format!("{} tokens; the size of the context is not known", tokens(filled.tokens)),
+        None => format!("{} tokens; context size unknown", tokens(filled.tokens)),
     }
 }
 

@@ -24,13 +24,13 @@ pub(in crate::app) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
             CellKind::FromParent { text, .. } => writeln!(out, "↓ {text}\n"),
             CellKind::Reports { of } => {
                 let of: Vec<String> = of.iter().map(|agent| format!("agent {agent}")).collect();
-                writeln!(out, "◆ report of {} arrived\n", of.join(", "))
+                writeln!(out, "◆ report from {} arrived\n", of.join(", "))
             }
             CellKind::Resumed { run, at } => {
                 writeln!(out, "── run {run} · resumed {} ──\n", at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"))
             }
             CellKind::Compacted { words, text } => writeln!(out, "── {words} ──\n\n{text}\n"),
-            CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
+            CellKind::Retry { reason, .. } => writeln!(out, "(retried: {reason})\n"),
             CellKind::Notice { text } | CellKind::Error { text } => writeln!(out, "({text})\n"),
             CellKind::CutOff { text, .. } => writeln!(out, "{text}\n(cut off)\n"),
             CellKind::Void => Ok(()),

@@ -90,8 +90,8 @@ impl PendingRequests {
         self.moving.insert(id, run_mode);
         out.send(Command::Move { agent: id, run_mode });
         out.inform(match run_mode {
-            RunMode::Background => format!("{name} moved to the background; its report arrives as a message"),
-            RunMode::Foreground => format!("{} waits for {name} again", parent.name),
+            RunMode::Background => format!("{name} moved to the background; its report will arrive as a message"),
+            RunMode::Foreground => format!("{} is waiting for {name} again", parent.name),
         });
     }
 
@@ -102,7 +102,7 @@ impl PendingRequests {
         let tool = agents.get(id).and_then(AgentView::tool_in_flight).map(lasting);
         match tool.filter(|(_, lasting)| *lasting >= WORTH_A_QUESTION) {
             Some((tool, lasting)) if !self.wrapping.contains(&id) && !out.take_armed(Armed::WrapUp(id)) => {
-                let text = format!("{key} again interrupts {tool} ({}) and reports now", clock(lasting));
+                let text = format!("{key} again interrupts {tool} ({}) to report now", clock(lasting));
                 out.arm(Armed::WrapUp(id), &text);
             }
             _ => self.wrap_up(id, agents, out),
@@ -124,7 +124,7 @@ impl PendingRequests {
             out.inform(if agent.has_begun() {
                 format!("{name} is wrapping up")
             } else {
-                format!("{name} ends before it starts")
+                format!("{name} will not start")
             });
         }
     }

@@ -59,7 +59,7 @@ pub trait PlainSession {
     fn cancel(&mut self, agent: &str);
     fn wrap_up(&mut self, agent: &str);
     fn sessions(&mut self);
-    /// Lists the messages to go back to, shows what would come back with one, or takes it back.
+    /// Lists the messages to go back to, previews a rewind to one, or takes it back.
     fn rewind(&mut self, words: &str);
     /// Resumes an ended agent, with the message that may follow its name.
     fn resume(&mut self, words: &str);
@@ -125,8 +125,11 @@ pub static COMMANDS: &[SlashCommand] = &[
         .plain("lists the agent files.", |plain, _| plain.agent_files()),
     SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks)
         .plain("lists the agents of this session.", |plain, _| plain.tasks()),
-    SlashCommand::new("model", "[N] [NAME]", "choose the model, or the one of agent N for its next run", slash_model)
-        .plain_with("PROVIDER/NAME", "NAME changes the model from the next message on.", Plain::model),
+    SlashCommand::new("model", "[N] [NAME]", "choose the model, or one for agent N", slash_model).plain_with(
+        "PROVIDER/NAME",
+        "NAME changes the model starting with the next message.",
+        Plain::model,
+    ),
     SlashCommand::new("mode", "[MODE]", "choose the permission mode", App::slash_mode),
     SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
@@ -137,8 +140,8 @@ pub static COMMANDS: &[SlashCommand] = &[
             plain.clear();
         },
     ),
-    SlashCommand::new("compact", "[WHAT TO KEEP]", "go on with a summary of the conversation", App::slash_compact)
-        .plain("goes on with a summary of the conversation; say what to keep above all, if you want.", Plain::compact),
+    SlashCommand::new("compact", "[WHAT TO KEEP]", "continue from a summary of the conversation", App::slash_compact)
+        .plain("continues from a summary of the conversation; say what to keep, if you like.", Plain::compact),
     SlashCommand::new(
         "context",
         "[N]",
@@ -146,12 +149,12 @@ pub static COMMANDS: &[SlashCommand] = &[
         App::slash_context,
     )
     .plain("lists what fills the context of the main agent; /context N of an agent.", Plain::context),
-    SlashCommand::new("sessions", "", "go on with an earlier session", |app, _| sessions::open(app))
+    SlashCommand::new("sessions", "", "continue an earlier session", |app, _| sessions::open(app))
         .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
     SlashCommand::new("rewind", "", "go back to an earlier message: conversation, files, or both", |app, _| {
         rewind::open(app);
     })
-    .plain("lists your messages; /rewind N shows what would come back with one.", Plain::rewind),
+    .plain("lists your messages; /rewind N previews a rewind to one.", Plain::rewind),
     SlashCommand::new("layout", "[NAME]", "choose the layout: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),
@@ -175,7 +178,11 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("resume", "[N [MESSAGE]|all]", "resume an ended agent, or all", |app, agent| {
         app.slash_life("resume", agent);
     })
-    .plain_with(AGENT, "N resumes an ended agent; add a message to say what to do next. /resume all goes on with all interrupted ones.", Plain::resume),
+    .plain_with(
+        AGENT,
+        "N resumes an ended agent; add a message to say what to do next. /resume all resumes all interrupted ones.",
+        Plain::resume,
+    ),
     SlashCommand::new("background", "[N]", "move an agent to the background or foreground", |app, agent| {
         app.slash_life("background", agent);
     })
@@ -191,13 +198,10 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("worktrees", "", "list unmerged worktrees", slash_worktrees)
         .plain("lists unmerged worktrees.", |plain, _| plain.worktrees()),
     SlashCommand::new("export", "[FORMAT] [FILE]", "export the session to a file: md, json, html", App::slash_export)
-        .plain(
-            "writes the session to a file; /export html makes a page to share, json and md are the others.",
-            Plain::export,
-        ),
+        .plain("writes the session to a file: md, json, or html (a page to share).", Plain::export),
     SlashCommand::new("quit", "", "quit", |app, _| app.slash_quit())
         .also(&["exit"])
-        .plain("quits. At the end of the input, Belvedere quits once everything is answered.", |plain, _| plain.quit()),
+        .plain("quits. At end of input, Belvedere quits once everything is answered.", |plain, _| plain.quit()),
 ];
 
 fn slash_agents(app: &mut App, argument: &str) {

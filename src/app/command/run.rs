@@ -109,7 +109,7 @@ impl App {
         let is_main = self.agents.interrupted().any(|agent| agent.id.is_main());
         let text = match (children.len(), is_main) {
             (0, false) => return self.out.inform("no agent was interrupted; r resumes one that has ended"),
-            (0, true) => "the main agent goes on".to_owned(),
+            (0, true) => "the main agent resumed".to_owned(),
             (1, _) => "1 agent resumed".to_owned(),
             (count, _) => format!("{count} agents resumed"),
         };
@@ -234,7 +234,7 @@ impl App {
             return self.out.inform("nothing to compact yet");
         }
         if main.is_active() {
-            self.out.inform("the conversation is compacted once the main agent has answered");
+            self.out.inform("the conversation will be compacted after the main agent answers");
         }
         self.out.send(Command::Compact { wish: (!wish.is_empty()).then(|| wish.to_owned()) });
     }
@@ -244,7 +244,7 @@ impl App {
         let agent = if wanted.is_empty() { Some(self.agents.main()) } else { self.agents.find(wanted) };
         match agent.map(|agent| (agent.id, agent.filled.is_some())) {
             Some((agent, true)) => self.overlay.open(Popup::Context { agent, scroll: 0 }),
-            Some(_) => self.out.inform("nothing was sent to the model yet"),
+            Some(_) => self.out.inform("nothing sent to the model yet"),
             None => self.out.warn("usage: /context, or /context N (see /tasks)"),
         }
     }
@@ -356,7 +356,7 @@ impl App {
         }
     }
 
-    /// Lets another model answer a subagent from its next run on.
+    /// Lets another model answer a subagent starting with its next run.
     pub(super) fn slash_model_of(&mut self, wanted: &str, name: &str) {
         match self.agents.find(wanted).map(|agent| agent.id) {
             Some(agent) => models::choose_for(self, agent, name),

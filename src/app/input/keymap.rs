@@ -183,7 +183,7 @@ impl Keymap {
         own.filter_map(|row| {
             let other = global(row)?;
             Some(format!(
-                "keymap: [{}] {} means {}, so that {} ({}) does not work there",
+                "keymap: [{}] {} is bound to {}, so {} ({}) does not work there",
                 row.context.name(),
                 spell(&row.chord),
                 row.action.name(),
@@ -244,10 +244,7 @@ impl Keymap {
                 let other = kept.iter().any(|known| known.context == place && known.action == row.action);
                 let left = if other { String::new() } else { format!(", and {} has no key there", row.action.name()) };
                 let (chord, action, rival) = (spell(&row.chord), row.action.name(), rival.name());
-                format!(
-                    "keymap: [{}] {chord} means both {action} and {rival}; it now means {rival}{left}",
-                    place.name()
-                )
+                format!("keymap: [{}] {chord} is bound to both {action} and {rival}; using {rival}{left}", place.name())
             })
             .collect();
         // TOML sections have no order of their own: the help follows the list of actions.

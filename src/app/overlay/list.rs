@@ -352,7 +352,7 @@ pub static REWIND: ListKind = ListKind {
     name: "rewind",
     title: |_| "rewind to before a message".to_owned(),
     columns: 90,
-    head: Some(|_| "shows first what would be taken back".to_owned()),
+    head: Some(|_| "previews the changes first".to_owned()),
     has_query: false,
     entries: |app, _, _| rewind::entries(app),
     empty: "",

@@ -31,9 +31,9 @@ impl Eq for RewindView {}
 /// Opens the list of messages to go back to.
 pub(in crate::app) fn open(app: &mut App) {
     if app.agents.is_busy() {
-        app.out.warn(format!("{} still runs; stop it or wait, then rewind", app.agents.running_words()));
+        app.out.warn(format!("still running: {}; wait or stop, then rewind", app.agents.running_words()));
     } else if app.agents.main().cells.said_by_user().next().is_none() {
-        app.out.inform("there is no message to go back to");
+        app.out.inform("no message to go back to");
     } else {
         app.overlay.open(Popup::List(ListPopup::new(&lists::REWIND, 0)));
     }
@@ -76,7 +76,7 @@ pub(in crate::app) fn act(app: &mut App, action: Action) {
         _ => (true, true),
     };
     if files && !talk && plan.files.is_empty() {
-        app.out.inform("there is no file to put back");
+        app.out.inform("no files to restore");
         return;
     }
     let request = RewindRequest {
@@ -104,7 +104,7 @@ pub(in crate::app) fn rewound(app: &mut App, messages: usize, files: &[RewoundFi
 impl RewindView {
     /// Says what would come back, in Markdown.
     pub fn body(&self) -> String {
-        let Some(plan) = &self.plan else { return "looking at what would come back …".to_owned() };
+        let Some(plan) = &self.plan else { return "checking what would be restored …".to_owned() };
         let mut body =
             format!("{} · back to before “{}”\n", counted(self.messages, "message"), words_of(&self.said, 100));
         for remark in rewind_remarks(plan) {
@@ -121,15 +121,15 @@ impl RewindView {
 /// Says what of the files stays, and how many would change, a line each.
 pub fn rewind_remarks(plan: &RewindPlan) -> Vec<String> {
     let mut remarks: Vec<String> =
-        plan.stays.iter().map(|(path, why)| format!("{path} stays as it is: {why}")).collect();
+        plan.stays.iter().map(|(path, why)| format!("{path} is not restored: {why}")).collect();
     let outside = [(plan.commands, "command"), (plan.merges, "merge")].into_iter();
     let outside: Vec<String> =
         outside.filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what)).collect();
     if !outside.is_empty() {
-        remarks.push(format!("What {} did stays.", outside.join(" and ")));
+        remarks.push(format!("The effects of {} are not undone.", outside.join(" and ")));
     }
     remarks.push(match plan.files.len() {
-        0 => "No file changes.".to_owned(),
+        0 => "No files would change.".to_owned(),
         count => format!("{} would change:", counted(count, "file")),
     });
     remarks

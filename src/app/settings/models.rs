@@ -54,7 +54,7 @@ pub(in crate::app) fn open(app: &mut App, subagent: Option<AgentId>) {
     app.overlay.open(Popup::List(ListPopup::new(&lists::MODELS, present)));
 }
 
-/// Lets the model with this name answer from the next message on.
+/// Lets the model with this name answer starting with the next message.
 pub(in crate::app) fn choose(app: &mut App, name: &str) {
     app.out.inform(format!("looking for {}", sanitize_line(name)));
     let before = match app.models.take_wanted() {
@@ -69,7 +69,7 @@ pub(in crate::app) fn choose(app: &mut App, name: &str) {
 pub(in crate::app) fn chosen(app: &mut App) {
     if let (Some(_), Some(model)) = (app.models.take_wanted(), app.status.model.chosen()) {
         let by = if model.provider == model.display { String::new() } else { format!(" ({})", model.provider) };
-        app.out.answer(format!("model: {}{by}, from the next message on", model.display));
+        app.out.answer(format!("model: {}{by}, starting with the next message", model.display));
     }
 }
 
@@ -77,7 +77,7 @@ pub(in crate::app) fn chosen(app: &mut App) {
 pub(in crate::app) fn refused(app: &mut App, reason: &str) -> bool {
     let Some((Some(before), name)) = app.models.take_wanted() else { return false };
     app.error(&format!("{reason}\nStill using {}.", before.display));
-    app.out.warn(format!("no model {:?}; {} still answers", sanitize_line(&name), before.display));
+    app.out.warn(format!("no model {:?}; still using {}", sanitize_line(&name), before.display));
     app.status.model = ModelState::Chosen(before);
     true
 }
@@ -94,12 +94,12 @@ pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
     }
 }
 
-/// Lets another model answer a subagent from its next run on.
+/// Lets another model answer a subagent starting with its next run.
 pub(in crate::app) fn choose_for(app: &mut App, agent: AgentId, name: &str) {
     let Some(view) = app.agents.get(agent) else { return };
     let (label, ended) = (view.name.clone(), view.has_ended());
     let key = app.keymap().chord_of(Context::Agents, Action::Resume).unwrap_or_default();
-    let when = if ended { format!("once it is resumed ({key})") } else { "from its next run on".to_owned() };
+    let when = if ended { format!("once it is resumed ({key})") } else { "starting with its next run".to_owned() };
     app.out.inform(format!("{label}: {} {when}", sanitize_line(name)));
     app.out.send(Command::UseModel { agent, name: name.to_owned() });
 }
@@ -107,7 +107,7 @@ pub(in crate::app) fn choose_for(app: &mut App, agent: AgentId, name: &str) {
 /// Returns what the frame of the list says: for whom one chooses, and who answers now.
 pub(in crate::app) fn title(app: &App) -> String {
     match (app.models.subagent.and_then(|id| app.agents.get(id)), app.status().model.chosen()) {
-        (Some(agent), _) => format!("model of {}, from its next run on", agent.name),
+        (Some(agent), _) => format!("model of {}, starting with its next run", agent.name),
         (_, Some(model)) if model.provider == model.display => format!("model · now {}", model.display),
         (_, Some(model)) => format!("model · now {} ({})", model.display, model.provider),
         (_, None) => "model".to_owned(),

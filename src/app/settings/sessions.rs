@@ -75,9 +75,9 @@ pub(in crate::app) fn head(app: &App) -> String {
 pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
     let Some(session) = app.sessions.matching(list.query.text()).nth(list.chosen) else { return };
     if session.is_open {
-        app.out.warn("that session is open in another program, or is this one");
+        app.out.warn("that session is this one, or is open elsewhere");
     } else if app.agents.is_busy() {
-        app.out.warn(format!("{} still runs; stop it or wait, then choose again", app.agents.running_words()));
+        app.out.warn(format!("still running: {}; wait or stop, then choose again", app.agents.running_words()));
     } else {
         let id = session.id.clone();
         app.out.push(Effect::OpenSession(id));

@@ -48,11 +48,11 @@ impl LayoutMode {
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
-            Self::Auto => "by the size of the terminal",
+            Self::Auto => "depends on the terminal size",
             Self::Side => "agents beside the conversation",
             Self::Below => "agents below the conversation",
             Self::Rail => "one row for each agent",
-            Self::Hidden => "the conversation alone",
+            Self::Hidden => "the conversation only",
         }
     }
 }

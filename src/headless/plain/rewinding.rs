@@ -50,16 +50,16 @@ impl Rewinding {
 }
 
 impl Session {
-    /// Lists the messages, shows what would come back with one, or takes it back.
+    /// Lists the messages, previews a rewind to one, or takes it back.
     pub(super) fn rewind_to(&mut self, words: &str) {
         let (number, what) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let list = self.rewinding.list();
         let messages = number.parse().ok().filter(|number| (1..=list.len()).contains(number));
         match (messages, &self.rewinding.shown) {
-            _ if list.is_empty() => self.notice("there is no message to go back to"),
+            _ if list.is_empty() => self.notice("no message to go back to"),
             (None, _) => {
                 self.write(list);
-                self.notice("/rewind N shows what would come back with one");
+                self.notice("/rewind N previews a rewind to one");
             }
             (Some(messages), Some((shown, plan))) if *shown == messages && !what.trim().is_empty() => {
                 match request(messages, &self.rewinding.said, plan, what.trim()) {
@@ -77,7 +77,7 @@ impl Session {
         };
         match plan_rewind(store, cwd, messages) {
             Ok(plan) => {
-                let mut lines = vec![format!("{} would be taken back", counted(messages, "message"))];
+                let mut lines = vec![format!("{} would be undone", counted(messages, "message"))];
                 lines.extend(rewind_remarks(&plan).iter().map(|remark| set_in(remark)));
                 lines.extend(plan.files.iter().flat_map(file_rows).take(MAX_LINES));
                 self.write(lines);
@@ -90,7 +90,7 @@ impl Session {
 }
 
 fn usage(messages: usize) -> String {
-    format!("/rewind {messages} both, conversation or files takes it back")
+    format!("to rewind: /rewind {messages} both, conversation or files")
 }
 
 /// Returns what the word asks for; `None` if it is none of the three.

@@ -59,7 +59,7 @@ impl AgentEntry {
         let request = ModelRequest { name, scope: ModelScope::Anywhere, parent: &own.connection, main: &own.main };
         match resolve(&request) {
             Ok(connection) => {
-                let words = format!("{} uses {} from its next run on.", self.name, connection.model.display);
+                let words = format!("{} uses {} starting with its next run.", self.name, connection.model.display);
                 template.agent.provider = connection.provider.clone();
                 template.agent.model = connection.model.clone();
                 template.own.connection = connection;

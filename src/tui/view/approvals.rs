@@ -305,7 +305,7 @@ fn covered(grant: &Grant) -> String {
         Grant::Command(_) => "this exact command".to_owned(),
         Grant::Prefix(prefix) => format!("commands starting with {}", reveal_line(prefix)),
         Grant::Edits => "all edits of the project's files".to_owned(),
-        Grant::Below(top) => format!("reading below {}", reveal_line(&top.to_string_lossy())),
+        Grant::Below(top) => format!("reading files under {}", reveal_line(&top.to_string_lossy())),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{cell, limited};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::{AgentState, AgentView, WorktreeState};
-use crate::message::format::clock;
+use crate::message::format::{clock, counted};
 use crate::message::sanitize_line;
 use crate::permission::PermissionMode;
 
@@ -106,7 +106,7 @@ fn facts(agent: &AgentView, ctx: &RenderContext<'_>) -> Vec<(String, Style)> {
     }
     if let Some((below, spent)) = ctx.app.spent_below(agent) {
         let all = format!("{} tokens {}", used(&spent.usage), money::short(&spent));
-        facts.push((format!("with its {below} below: {all}"), theme.muted));
+        facts.push((format!("with its {}: {all}", counted(below, "subagent")), theme.muted));
     }
     let mode = ctx.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };

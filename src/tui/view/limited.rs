@@ -30,7 +30,7 @@ pub(super) fn whole(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String
         AgentState::RateLimited { left, ahead } => (left, ahead),
         AgentState::AwaitsBudget { ahead } => {
             let queue = in_line(ahead);
-            return Some(format!("waiting for running requests to show what is left of the budget: {queue}"));
+            return Some(format!("waiting for running requests to free budget: {queue}"));
         }
         _ => return None,
     };

@@ -110,7 +110,7 @@ fn filed(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let mut spans = vec![Span::styled(format!("{fold} "), ctx.theme.faint)];
     spans.extend(ctx.counts(tally.parts(), usize::from(area.width).saturating_sub(2)));
     if let Some(key) = ctx.app.keymap().chord_of(Context::Agents, Action::ShowEnded) {
-        let does = if shown { "folds them" } else { "shows them" };
+        let does = if shown { "fold" } else { "show" };
         spans.push(Span::styled(format!("  {} {does}", ctx.chord(&key)), ctx.theme.faint));
     }
     buf.set_line(area.x, area.y, &Line::from(spans), area.width);

@@ -203,7 +203,7 @@ fn words(window: &TimelineWindow, ctx: &RenderContext<'_>) -> Line<'static> {
 /// Says what is known of a time in which an agent did nothing.
 fn absence(agent: &AgentView, window: &TimelineWindow, ctx: &RenderContext<'_>) -> String {
     let Some(first) = ctx.app.track(agent.id).and_then(|track| track.spans().first()) else {
-        return "has done nothing yet".to_owned();
+        return "no activity yet".to_owned();
     };
     let (_, to) = window.time_of(window.cursor);
     if first.from >= to {

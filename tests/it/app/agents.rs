@@ -200,7 +200,7 @@ fn deltas_are_replaced_by_the_whole_reply() {
     }));
     assert!(stage.text().contains("retrying in 5s (attempt 2): slow"));
     let text = stage.text();
-    assert!(text.contains("gone wro") && text.contains("cut off, asking again (attempt 2)"), "{text}");
+    assert!(text.contains("gone wro") && text.contains("cut off, retrying (attempt 2)"), "{text}");
     stage.says(0, "right");
     stage.ends_turn(0, "right!", 10);
     assert_eq!(texts(&stage), ["Hello", "right!"]);
@@ -220,20 +220,20 @@ fn a_reply_that_breaks_off_keeps_what_it_said_dimmed_and_marked() {
     breaks(&mut stage, "This will be cut off in the mid", 2);
     let text = stage.text();
     assert!(text.contains("This will be cut off in the mid"), "{text}");
-    assert!(text.contains("cut off, asking again (2 of 6)"), "{text}");
+    assert!(text.contains("cut off, retrying (2 of 6)"), "{text}");
     let (frame, _) = stage.draw();
     let (x, y) = at(&frame, "This will be");
     let faint = Theme::load("dark", ColorDepth::TrueColor).unwrap().faint;
     assert_eq!(frame[(x, y)].fg, faint.fg.unwrap());
     // Without a word in between, it is still the same that broke off.
     breaks(&mut stage, "", 3);
-    assert!(stage.text().contains("cut off, asking again (3 of 6)"), "{}", stage.text());
+    assert!(stage.text().contains("cut off, retrying (3 of 6)"), "{}", stage.text());
     breaks(&mut stage, "Another try", 4);
     let text = stage.text();
     assert!(text.contains("Another try") && !text.contains("This will be"), "only the last one is kept\n{text}");
     stage.ends(0, Status::Failed, "", Some("The answer broke off six times."));
     let text = stage.text();
-    assert!(text.contains("Another try") && !text.contains("asking again"), "{text}");
+    assert!(text.contains("Another try") && !text.contains("cut off, retrying"), "{text}");
 }
 
 fn at(frame: &ratatui::buffer::Buffer, text: &str) -> (u16, u16) {

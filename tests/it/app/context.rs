@@ -56,14 +56,14 @@ fn working() -> Stage {
 fn the_context_is_shown_part_by_part_and_that_of_each_agent() {
     let mut stage = working();
     stage.keys("/context<enter>");
-    assert!(stage.text().contains("nothing was sent to the model yet"), "{}", stage.text());
+    assert!(stage.text().contains("nothing sent to the model yet"), "{}", stage.text());
     stage.main(measured(120_000));
     stage.spawns(1, "explore", "Find it");
     stage.starts(1);
     stage.agent(1, measured(40_000));
     stage.keys("/context<enter>");
     let text = stage.text();
-    assert!(text.contains("120k of 200k tokens (60%)") && text.contains("report of explore-1"), "{text}");
+    assert!(text.contains("120k of 200k tokens (60%)") && text.contains("report from explore-1"), "{text}");
     stage.keys("<esc>/context 1<enter>");
     assert!(stage.text().contains("explore-1 · context") && stage.text().contains("40.0k of 200k"), "{}", stage.text());
     stage.keys("<esc>/context 9<enter>");
@@ -78,7 +78,7 @@ fn a_conversation_is_compacted_at_the_users_word() {
     let mut stage = working();
     let wanted = stage.keys("/compact the names in src/auth<enter>");
     assert!(compacts(&wanted, Some("the names in src/auth")), "{wanted:?}");
-    assert!(stage.text().contains("is compacted once the main agent has answered"), "{}", stage.text());
+    assert!(stage.text().contains("will be compacted after the main agent answers"), "{}", stage.text());
     assert!(compacts(&stage.keys("/compact<enter>"), None));
 }
 
@@ -132,7 +132,7 @@ fn a_failure_is_said_and_changes_nothing_on_the_screen() {
         after: 90_000,
     }));
     assert!(
-        stage.text().contains("left out 2 old tool results to save context: 150k → 90.0k tokens"),
+        stage.text().contains("dropped 2 old tool results to save context: 150k → 90.0k tokens"),
         "{}",
         stage.text()
     );

@@ -49,7 +49,7 @@ fn a_wait_for_the_budget_is_a_state_of_its_own() {
     wide.agent(1, held(Hold::Budget, None, 0));
     assert!(title(&mut wide, "1").contains("⚠ waiting for budget"), "{}", wide.text());
     stage.keys("<alt+2><alt+2>");
-    let whole = "waiting for running requests to show what is left of the budget: 2 requests ahead";
+    let whole = "waiting for running requests to free budget: 2 requests ahead";
     assert!(stage.text().contains(whole), "{}", stage.text());
     stage.agent(2, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     assert_eq!(stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap()), AgentState::Thinking);

@@ -60,10 +60,13 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
         assert_eq!(commands(&id), []);
         let agent = stage.app.focused_agent().unwrap().0;
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
-        assert_eq!(flash(&stage), format!("explore-{agent} moved to the background; its report arrives as a message"));
+        assert_eq!(
+            flash(&stage),
+            format!("explore-{agent} moved to the background; its report will arrive as a message")
+        );
         stage.agent(agent, EventKind::Moved { run_mode: RunMode::Background });
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Foreground), "{keys}");
-        assert_eq!(flash(&stage), format!("main waits for explore-{agent} again"));
+        assert_eq!(flash(&stage), format!("main is waiting for explore-{agent} again"));
         // The engine has not answered yet: a third press means the background again.
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
     }
@@ -135,7 +138,7 @@ fn the_last_turn_at_a_limit_is_called_so() {
 fn one_that_waits_for_its_turn_ends_without_having_begun() {
     let mut stage = five();
     assert_eq!(commands(&stage.keys("<alt+5>w")), [Command::WrapUp { agent: AgentId(5) }]);
-    assert_eq!(flash(&stage), "explore-5 ends before it starts");
+    assert_eq!(flash(&stage), "explore-5 will not start");
 }
 
 #[test]
@@ -303,8 +306,8 @@ fn others_speak_without_touching_what_the_user_has_queued() {
     stage.keys("/layout hidden<enter>");
     let text = stage.text();
     assert!(text.contains("· report now"), "{text}");
-    assert!(text.contains("◆ reports of explore-3, explore-4 arrived"), "{text}");
-    assert!(text.contains("◆ report of explore-3 arrived"), "{text}");
+    assert!(text.contains("◆ reports from explore-3, explore-4 arrived"), "{text}");
+    assert!(text.contains("◆ report from explore-3 arrived"), "{text}");
     assert!(!text.contains("› report now"), "the user has not said it yet: {text}");
     stage.keys("<alt+1><alt+1>");
     assert!(stage.text().contains("↓ main: report now"), "{}", stage.text());

@@ -59,7 +59,11 @@ fn the_list_shows_what_services_offer_and_one_is_chosen() {
             context_window: Some(1_000_000),
             note: None,
         });
-        assert!(stage.text().contains("model: opus 5.5 (anthropic), from the next message on"), "{}", stage.text());
+        assert!(
+            stage.text().contains("model: opus 5.5 (anthropic), starting with the next message"),
+            "{}",
+            stage.text()
+        );
     }
 }
 
@@ -81,7 +85,7 @@ fn a_wrong_name_says_what_is_near_and_leaves_the_present_model() {
     stage.session(SessionEvent::ModelSearch { place: "127.0.0.1:11434".to_owned() });
     stage.session(SessionEvent::NoModel { reason: "No model \"sonet\"; did you mean sonnet?".to_owned() });
     let text = stage.text();
-    assert!(text.contains("did you mean sonnet?") && text.contains("sonnet still answers"), "{text}");
+    assert!(text.contains("did you mean sonnet?") && text.contains("still using sonnet"), "{text}");
     assert!(!text.contains("looking for") && !text.contains("no model  "), "{text}");
     stage.wait(5_000);
     let status = stage.text().lines().last().unwrap().to_owned();
@@ -109,7 +113,7 @@ fn a_subagent_gets_another_model_for_its_next_run() {
     stage.starts(1);
     let effects = stage.keys("/model 1 haiku<enter>");
     assert_eq!(used(&effects), [(AgentId(1), "haiku")]);
-    assert!(stage.text().contains("explore-1: haiku from its next run on"), "{}", stage.text());
+    assert!(stage.text().contains("explore-1: haiku starting with its next run"), "{}", stage.text());
     stage.keys("/model 7 haiku<enter>");
     assert!(stage.text().contains("usage: /model NAME, or /model N NAME"), "{}", stage.text());
 }
@@ -123,7 +127,7 @@ fn the_model_of_one_agent_is_chosen_from_the_list_in_its_pane() {
     for open in ["<alt+1><alt+p>", "<esc>/model 1<enter>", "<esc>/model explore-1<enter>"] {
         stage.keys(open);
         offered(&mut stage);
-        assert!(stage.text().contains("model of explore-1, from its next run on"), "{open}\n{}", stage.text());
+        assert!(stage.text().contains("model of explore-1, starting with its next run"), "{open}\n{}", stage.text());
         let effects = stage.keys("opus<enter>");
         assert_eq!(used(&effects), [(AgentId(1), "anthropic/claude-opus-5-5")], "{open}");
     }

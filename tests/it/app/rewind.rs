@@ -61,7 +61,7 @@ fn what_would_come_back_is_shown_before_anything_does() {
         assert!(matches!(stage.app.popup(), Some(Popup::Rewind(_))));
     }
     stage.event(Event::RewindPlanned { messages: 1, plan: RewindPlan::default() });
-    assert!(stage.text().contains("looking"), "that is what would come back with another message");
+    assert!(stage.text().contains("checking"), "that is what would come back with another message");
     stage.event(Event::RewindPlanned { messages: 2, plan: plan("") });
     let text = stage.text();
     for words in [
@@ -69,8 +69,8 @@ fn what_would_come_back_is_shown_before_anything_does() {
         "1 file would change",
         "src/login.rs · +1 −1",
         "+let a = 1;",
-        "notes.md stays as it is: something other",
-        "What 2 commands did stays.",
+        "notes.md is not restored: something other",
+        "The effects of 2 commands are not undone.",
         "b both",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
@@ -96,7 +96,7 @@ fn a_key_takes_back_the_conversation_the_files_or_both() {
     stage.event(Event::RewindPlanned { messages: 1, plan: RewindPlan::default() });
     stage.draw();
     assert_eq!(requests(&stage.keys("f")), []);
-    assert!(stage.text().contains("there is no file to put back"), "{}", stage.text());
+    assert!(stage.text().contains("no files to restore"), "{}", stage.text());
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn what_was_taken_back_is_gone_from_the_conversation_and_can_be_said_again() {
     stage.session(SessionEvent::Rewound { messages: 2, files: files.clone(), left });
     let text = stage.text();
     assert!(text.contains("answer to: fix the login") && !text.contains("answer to: now the tests"), "{text}");
-    let words = "rewound: 2 messages taken back, 1 file put back, notes.md stays: it was deleted since";
+    let words = "rewound: 2 messages undone, 1 file restored, notes.md kept: it was deleted since";
     assert!(text.contains(words), "{text}");
     assert_eq!(stage.app.composer().text(), "now the tests");
     // What is being written stays.
@@ -133,7 +133,7 @@ fn more_than_is_held_is_taken_back_as_far_as_it_is() {
     let mut stage = stage();
     stage.session(SessionEvent::Rewound { messages: 5, files: Vec::new(), left: Vec::new() });
     let text = stage.text();
-    assert!(!text.contains("answer to:") && text.contains("rewound: 5 messages taken back"), "{text}");
+    assert!(!text.contains("answer to:") && text.contains("rewound: 5 messages undone"), "{text}");
     assert!(stage.app.composer().is_empty());
 }
 
@@ -146,5 +146,5 @@ fn nothing_is_rewound_while_agents_run_or_nothing_was_said() {
     stage.spawns(1, "explore", "look");
     stage.starts(1);
     stage.keys("/rewind<enter>");
-    assert!(stage.app.popup().is_none() && stage.text().contains("still runs; stop it"), "{}", stage.text());
+    assert!(stage.app.popup().is_none() && stage.text().contains("still running: "), "{}", stage.text());
 }

@@ -99,5 +99,5 @@ fn the_full_view_of_a_parent_shows_its_children_and_what_all_used() {
     assert!(text.contains("Claims has two fields."), "{text}");
     let spent = stage.app.spent_below(stage.app.agents().get(AgentId(4)).unwrap()).unwrap();
     assert_eq!((spent.0, spent.1.usage.total()), (4, 20_914));
-    assert!(text.contains("with its 4 below: 20.9k tokens $0.02"), "{text}");
+    assert!(text.contains("with its 4 subagents: 20.9k tokens $0.02"), "{text}");
 }

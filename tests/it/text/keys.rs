@@ -85,7 +85,7 @@ fn a_users_file_rebinds_and_is_told_what_is_wrong() {
     assert_eq!(keymap.lookup(Context::Composer, &keys("<f1>")), Lookup::None);
     assert_eq!(problems.len(), 3, "{problems:?}");
     let clash = keymap.apply("[agents]\ngrow = [\"d\"]\n").unwrap();
-    assert_eq!(clash, ["keymap: [agents] d means both stop and grow; it now means grow, and stop has no key there"]);
+    assert_eq!(clash, ["keymap: [agents] d is bound to both stop and grow; using grow, and stop has no key there"]);
     assert!(Keymap::builtin().apply("[agents").is_err());
 }
 
@@ -102,7 +102,7 @@ fn help_and_hints_come_from_the_table() {
 fn a_key_that_would_hide_another_or_a_letter_is_told() {
     let errors = |text: &str| Keymap::builtin().apply(text).unwrap();
     let hidden = errors("[agents]\ngrow = [\"ctrl+x\"]");
-    let words = "keymap: [agents] ctrl+x means grow, so that ctrl+x ctrl+x (stop-all) does not work there";
+    let words = "keymap: [agents] ctrl+x is bound to grow, so ctrl+x ctrl+x (stop-all) does not work there";
     assert_eq!(hidden, [words]);
     let letter = errors("[global]\nhelp = [\"h\"]");
     assert!(letter.len() == 1 && letter[0].contains("'h' is needed for typing"), "{letter:?}");

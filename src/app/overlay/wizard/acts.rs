@@ -62,7 +62,7 @@ impl Wizard {
             let newline = keymap.help(Context::Wizard).into_iter().find(|(_, action)| *action == Action::Newline);
             hints.extend(newline.and_then(|(chords, _)| Some((chords.last()?.clone(), "new line"))));
         } else {
-            hints.extend(hint(Action::Leave, "close, kept"));
+            hints.extend(hint(Action::Leave, "save, close"));
         }
         hints
     }
@@ -75,7 +75,7 @@ impl Wizard {
             Action::Back => self.go(step.previous()),
             Action::Leave if step == WizardStep::Drafting => {
                 self.go(WizardStep::Where);
-                self.note = Some("The model keeps drafting. Take its draft at the first step.".to_owned());
+                self.note = Some("The model is still drafting. Pick up its draft in step 1.".to_owned());
             }
             Action::Leave => {
                 if !self.is_blank() {

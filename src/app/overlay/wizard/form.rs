@@ -365,7 +365,7 @@ impl Wizard {
                 set(&mut self.prompt, &text);
                 self.go(WizardStep::Prompt);
                 self.note = Some(format!(
-                    "The model's answer is not an agent file ({}); keep what fits.",
+                    "The model's answer is not a valid agent file ({}); use what fits.",
                     sanitize_line(&error)
                 ));
             }

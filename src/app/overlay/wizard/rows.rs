@@ -68,14 +68,14 @@ impl WizardStep {
     pub fn question(self) -> &'static str {
         match self {
             Self::How => "How do you want to create it?",
-            Self::Wish => "What should the agent do? The model drafts name, description, tools and prompt.",
+            Self::Wish => "What should the agent do? The model drafts its name, description, tools and prompt.",
             Self::Drafting => "The model drafts the agent; you can watch it in its pane.",
             Self::Where => "Where to save it? If names clash, project beats user and .kode beats .claude.",
             Self::Name => "What is its name?",
             Self::Description => "When should it be used? The model reads this to decide.",
             Self::Tools => "Which tools may it use?",
             Self::Model => "Which model does it use?",
-            Self::Color => "Which color does it have?",
+            Self::Color => "What color should it be?",
             Self::Prompt => "What are its instructions (its system prompt)?",
             Self::Summary => "This is the file. Press 2 to 8 to change a step.",
         }

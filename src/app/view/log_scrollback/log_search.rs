@@ -84,8 +84,8 @@ impl View {
     /// Goes on at the other end once nothing is left in a direction. Returns `true` if there is a match at all.
     fn begin_anew(&mut self, wished: Option<Motion>, out: &mut Outbox) -> bool {
         let (motion, words) = match wished {
-            Some(Motion::FindDown) => (Motion::FindFirst, "past the last match: back to the first"),
-            Some(Motion::FindUp) => (Motion::FindLast, "past the first match: back to the last"),
+            Some(Motion::FindDown) => (Motion::FindFirst, "wrapped around to the first match"),
+            Some(Motion::FindUp) => (Motion::FindLast, "wrapped around to the last match"),
             _ => return false,
         };
         let Some(id) = self.full else { return false };

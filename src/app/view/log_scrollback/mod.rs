@@ -417,7 +417,7 @@ impl View {
         let page = match news.found {
             LogMatch::Page(page) if page.from < page.to => page,
             LogMatch::Page(_) => {
-                past.error = Some(LoadedUpTo::Broken("the session log is cut short".to_owned()));
+                past.error = Some(LoadedUpTo::Broken("the session log is truncated".to_owned()));
                 return;
             }
             LogMatch::Output(_) => return,

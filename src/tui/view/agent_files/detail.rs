@@ -118,7 +118,7 @@ impl Fields<'_> {
         let memory = definition.memory.map(|scope| match scope {
             MemoryScope::User => "user: for all projects",
             MemoryScope::Project => "project: shared with everyone who works on it",
-            MemoryScope::Local => "local: for this project alone",
+            MemoryScope::Local => "local: for this project only",
         });
         self.add_or("memory", memory, "none");
         if let Some(isolation) = definition.isolation {

@@ -99,8 +99,8 @@ fn cut_off(text: &str, again: Option<(u32, Option<u32>)>, columns: u16, ctx: &Re
     let mut lines: Vec<Line<'static>> =
         text.trim_end().lines().flat_map(|row| wrap_line(&Line::styled(row.to_owned(), style), columns)).collect();
     let words = match again {
-        Some((attempt, Some(last))) => format!("cut off, asking again ({attempt} of {last})"),
-        Some((attempt, None)) => format!("cut off, asking again (attempt {attempt})"),
+        Some((attempt, Some(last))) => format!("cut off, retrying ({attempt} of {last})"),
+        Some((attempt, None)) => format!("cut off, retrying (attempt {attempt})"),
         None => "cut off".to_owned(),
     };
     lines.extend(prefixed(ctx.glyphs.stopped, ctx.theme.warning, &words, ctx.theme.warning, columns));
@@ -122,7 +122,7 @@ fn prefixed(sign: &str, sign_style: Style, text: &str, style: Style, columns: u1
 fn reports(of: &[AgentId], columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let name = |id: &AgentId| ctx.app.agents().get(*id).map_or(format!("agent {id}"), |agent| agent.name.clone());
     let noun = if of.len() == 1 { "report" } else { "reports" };
-    let text = format!("{noun} of {} arrived", of.iter().map(name).collect::<Vec<_>>().join(", "));
+    let text = format!("{noun} from {} arrived", of.iter().map(name).collect::<Vec<_>>().join(", "));
     prefixed(ctx.glyphs.agent, ctx.theme.muted, &text, ctx.theme.muted, columns)
 }
 

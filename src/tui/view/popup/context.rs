@@ -18,7 +18,7 @@ const BARS_FROM: u16 = 60;
 pub(super) fn lines(agent: &AgentView, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let theme = ctx.theme;
     let Some(filled) = &agent.filled else {
-        return vec![Line::styled("Nothing was sent to the model yet.", theme.muted)];
+        return vec![Line::styled("Nothing sent to the model yet.", theme.muted)];
     };
     let mut lines = wrap_line(&Line::styled(context_total(filled), theme.text), columns);
     lines.push(Line::default());
@@ -40,7 +40,7 @@ pub(super) fn lines(agent: &AgentView, ctx: &RenderContext<'_>, columns: u16) ->
         lines.extend(others);
     }
     lines.push(Line::default());
-    let hint = "/compact goes on with a summary; /context N shows agent N.";
+    let hint = "/compact continues from a summary; /context N shows agent N.";
     lines.extend(wrap_line(&Line::styled(hint, theme.muted), columns));
     lines
 }

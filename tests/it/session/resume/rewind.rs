@@ -56,12 +56,12 @@ fn lines_show_what_would_come_back_and_take_it_back_at_the_second_asking() {
     let said = out(&program.wait_with_output().unwrap());
     for line in [
         "  1 write one",
-        "1 message would be taken back",
+        "1 message would be undone",
         "1 file would change:",
         "made.txt +0 −1",
         "  - write one",
-        "/rewind 1 both, conversation or files takes it back",
-        "rewound: 1 message taken back, 1 file put back",
+        "to rewind: /rewind 1 both, conversation or files",
+        "rewound: 1 message undone, 1 file restored",
     ] {
         assert!(said.lines().any(|found| found.ends_with(line)), "{line}\n{said}");
     }
