@@ -78,7 +78,7 @@ impl ProgressLine {
             EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => {
                 self.waits.announced(event.agent);
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
-                Some(format!("{who} … retries in {}: {}", seconds(*wait_ms), sanitize_line(reason)))
+                Some(format!("{who} … retrying in {}: {}", seconds(*wait_ms), sanitize_line(reason)))
             }
             EventKind::Turn(TurnEvent::Started { .. }) => {
                 self.waits.over(event.agent);
@@ -137,7 +137,7 @@ impl Waits {
             Hold::RateLimit => "the rate limit",
             Hold::Budget => "running requests to free budget",
         };
-        Some(format!("waits{wait} for {what}{queue}"))
+        Some(format!("waiting{wait} for {what}{queue}"))
     }
 }
 

@@ -103,7 +103,7 @@ impl Wanted {
                 Store::reopen(state_dir, fresh.dir(), secrets)?
             }
             None => Store::reopen(state_dir, &self.folder.dir, secrets)
-                .with_context(|| format!("session {id} cannot go on; --fork-session goes on in a copy"))?,
+                .with_context(|| format!("session {id} cannot be continued; --fork-session continues in a copy"))?,
         };
         let mut saved = SavedSession::read(&store, project)?;
         saved.forked_from = is_fork.then_some(id);
@@ -138,7 +138,7 @@ pub fn session_named(bootstrap: &Bootstrap, wanted: Option<&str>) -> anyhow::Res
 
 fn located(folder: SessionFolder) -> anyhow::Result<Wanted> {
     let meta = SessionMeta::read(&folder.dir)?;
-    anyhow::ensure!(!meta.is_demo, "session {} is a demonstration; nobody goes on with it", folder.short_id());
+    anyhow::ensure!(!meta.is_demo, "session {} is a demo and cannot be continued", folder.short_id());
     Ok(Wanted { folder, cwd: meta.cwd, agent: meta.agent })
 }
 

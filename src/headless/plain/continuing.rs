@@ -36,7 +36,7 @@ impl Session {
         self.notice(&match interrupted.len() {
             0 => format!("continuing the session, with {agents}; /tasks lists them"),
             count => {
-                format!("continuing the session, with {agents}; {count} interrupted: /resume all goes on with them")
+                format!("continuing the session, with {agents}; {count} interrupted: /resume all resumes them")
             }
         });
     }
@@ -47,7 +47,7 @@ impl Session {
             (agents, Some(Status::Interrupted)) if agents.is_empty() => {
                 self.order(Command::ResumeAll { agents: vec![AgentId::MAIN] });
             }
-            (agents, _) if agents.is_empty() => self.notice("nothing was interrupted"),
+            (agents, _) if agents.is_empty() => self.notice("nothing to resume"),
             (agents, _) => self.order(Command::ResumeAll { agents }),
         }
     }
@@ -61,7 +61,7 @@ impl Session {
             self.notice("no other session in this project");
         } else {
             self.write(lines);
-            self.notice("belvedere --plain --resume ID goes on with one");
+            self.notice("continue one with belvedere --plain --resume ID");
         }
     }
 }

@@ -298,7 +298,7 @@ impl LineRenderer {
                 self.owed.retain(|agent| !agents.contains(agent));
                 let names: Vec<String> = agents.iter().map(|agent| self.tasks.name(*agent)).collect();
                 let noun = if names.len() == 1 { "report" } else { "reports" };
-                self.notice(&format!("{noun} of {} arrived", names.join(", ")))
+                self.notice(&format!("{noun} from {} arrived", names.join(", ")))
             }
             Author::Parent => self.notice(text),
             // What follows is for the model.
@@ -317,7 +317,7 @@ impl LineRenderer {
         let Some(agent) = self.tasks.get_mut(id) else { return Vec::new() };
         agent.mode = run_mode;
         match run_mode {
-            RunMode::Background => self.of(id, "moved to the background; its report arrives as a message"),
+            RunMode::Background => self.of(id, "moved to the background; its report will arrive as a message"),
             RunMode::Foreground => self.of(id, "moved to the foreground"),
         }
     }
@@ -337,7 +337,7 @@ impl LineRenderer {
             self.turn = Turn::Silent;
         }
         self.waits.announced(id);
-        self.of(id, &format!("retries in {}: {}{again}", seconds(wait_ms), sanitize_line(reason)))
+        self.of(id, &format!("retrying in {}: {}{again}", seconds(wait_ms), sanitize_line(reason)))
     }
 
     fn tool_ended(&mut self, id: AgentId, call_id: &str, outcome: &str) -> Vec<String> {

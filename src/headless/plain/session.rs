@@ -331,7 +331,7 @@ impl Session {
         while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
             let advice = unattended_refusal(request.grant.as_ref());
-            self.notice("denied: the input has ended");
+            self.notice("denied: end of input");
             self.settle(id, Answer::Nobody { advice });
         }
     }
@@ -380,7 +380,7 @@ impl PlainSession for Session {
 
     fn compact(&mut self, wish: &str) {
         if self.lead != Lead::Rests {
-            self.notice("the conversation is compacted once the main agent has answered");
+            self.notice("the conversation will be compacted after the main agent answers");
         }
         self.order(Command::Compact { wish: (!wish.is_empty()).then(|| wish.to_owned()) });
     }
@@ -389,7 +389,7 @@ impl PlainSession for Session {
         let wanted =
             if agent.is_empty() { Some(AgentId::MAIN) } else { self.renderer.tasks.named(agent).map(|(id, _)| id) };
         let Some(filled) = wanted.and_then(|agent| self.filled.get(&agent)) else {
-            return self.notice("nothing was sent to the model yet; see /tasks");
+            return self.notice("nothing sent to the model yet; see /tasks");
         };
         let rows = context_rows(filled);
         let rows = rows.iter().map(|row| format!("{SET_IN}{}: {}, {}", row.label, row.size(), row.percent()));

@@ -46,7 +46,7 @@ fn lines_say_what_fills_the_context_and_compact_it() {
     let bench = Bench::new();
     let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
     session.line("/context");
-    session.until("nothing was sent to the model yet");
+    session.until("nothing sent to the model yet");
     session.line("/compact");
     session.until("Nothing to compact yet.");
     session.line("hello");

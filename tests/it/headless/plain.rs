@@ -111,7 +111,7 @@ fn a_yes_typed_ahead_answers_nothing_and_after_the_input_everything_is_refused()
     session.line("run `touch made.txt`");
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");
-    assert!(out.contains("nothing to approve") && out.contains("denied: the input has ended"), "{out}");
+    assert!(out.contains("nothing to approve") && out.contains("denied: end of input"), "{out}");
     assert!(!bench.project.path().join("made.txt").exists());
 }
 

@@ -19,10 +19,10 @@ fn a_wait_is_told_once_however_often_it_changes() {
     };
     let held = |wait_ms, ahead| EventKind::Held { why: Hold::RateLimit, wait_ms, ahead };
     let first = line(held(Some(3_000), 2));
-    assert_eq!(first.as_deref(), Some("main … waits 3.0s for the rate limit, 2 requests ahead"));
+    assert_eq!(first.as_deref(), Some("main … waiting 3.0s for the rate limit, 2 requests ahead"));
     assert_eq!(line(held(Some(1_000), 1)), None);
     assert_eq!(line(held(Some(0), 0)), None);
-    assert_eq!(line(held(None, 1)).as_deref(), Some("main … waits for the rate limit, 1 request ahead"));
+    assert_eq!(line(held(None, 1)).as_deref(), Some("main … waiting for the rate limit, 1 request ahead"));
     line(held(Some(0), 0));
     let reason = "slow down".to_owned();
     assert!(
@@ -41,7 +41,7 @@ fn a_wait_for_the_budget_is_told_once_for_each_request() {
         )
     };
     let held = |ahead| EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
-    let words = "main … waits for running requests to free budget";
+    let words = "main … waiting for running requests to free budget";
     assert_eq!(line(held(1)).as_deref(), Some(format!("{words}, 1 request ahead").as_str()));
     assert_eq!(line(held(0)), None);
     assert_eq!(line(EventKind::Turn(TurnEvent::Started { turn: 2 })), None);

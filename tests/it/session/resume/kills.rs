@@ -82,7 +82,7 @@ fn goes_on(bench: &Bench, finished: &BTreeSet<String>, after: Duration) {
         let line = line.unwrap();
         said.push_str(&line);
         said.push('\n');
-        if line.contains("ALL DONE") || line.contains("nothing was interrupted") {
+        if line.contains("ALL DONE") || line.contains("nothing to resume") {
             // The end of the input is the end of the program.
             drop(input.take());
         }
