@@ -99,7 +99,9 @@ fn put_paragraph(lines: &mut Vec<&str>, out: &mut String) {
         let code = spans.as_ref().and_then(|spans| spans.get(number));
         for (at, c) in line.char_indices() {
             let is_code = code.is_some_and(|code| code.iter().any(|(from, to)| (*from..*to).contains(&at)));
-            if c == '<' && !is_code {
+            let slashes = line[..at].bytes().rev().take_while(|byte| *byte == b'\\').count();
+            // Behind an odd number of backslashes it is escaped already, and one more would undo that.
+            if c == '<' && !is_code && slashes % 2 == 0 {
                 out.push('\\');
             }
             out.push(c);
