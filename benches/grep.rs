@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::tool::{Args, Freshness, Shell, ToolContext, standard_tools};
+use belvedere::tool::{Args, Freshness, SandboxUse, Shell, ToolContext, standard_tools};
 use criterion::Criterion;
 use serde_json::json;
 use tokio::sync::watch;
@@ -39,6 +39,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         progress: watch::channel(String::new()).0,
         result_chars: 50_000,
         freshness: Arc::new(Freshness::default()),
+        sandbox: SandboxUse::Outside,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let tools = standard_tools(&Shell::default());

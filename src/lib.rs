@@ -15,7 +15,7 @@
 //! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
-//! | 1 | [`permission`], [`git`] | may it? pure decisions; git under settings of our own |
+//! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
 //! | 0 | [`message`], [`program`] | the words all others speak; where the programs lie that we start |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
@@ -57,7 +57,7 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project), `session`
+//! `provider::http` and `provider::discover` (the network), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
@@ -110,6 +110,9 @@
 //!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
 //! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
+//! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
+//!   what policies are made of; an **intrusion** is what a command put where nothing may be written. The **sandbox proxy** is
+//!   its way to the hosts on a list.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
 //!   **search path** has the folders of `PATH` from which programs run without a question.
 //! - **Focus**: where keys go. An **action** is what a key means, a **keymap** says which. A **popup** is drawn in front.
@@ -148,9 +151,10 @@ pub mod provider;
 pub mod session;
 pub mod tool;
 pub mod worktree;
-// Floor 1: may it? And git under settings of our own.
+// Floor 1: may it? Git under settings of our own, and what the kernel keeps commands from.
 pub mod git;
 pub mod permission;
+pub mod sandbox;
 // Floor 0: the words, and where programs lie.
 pub mod message;
 pub mod program;

@@ -16,9 +16,10 @@ use super::run::Run;
 use super::{Agent, Status, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
-use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
+use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, PermissionMode, Preview};
 use crate::tool::{
-    AnyTool, Concurrency, FileChange, ParsedCall, PreparedCall, ToolContext, ToolOutput, asked_title, bound_text,
+    AnyTool, Concurrency, FileChange, ParsedCall, PreparedCall, SandboxUse, ToolContext, ToolOutput, asked_title,
+    bound_text,
 };
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
@@ -170,10 +171,14 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
         progress,
         result_chars: agent.limits.result_chars,
         freshness: agent.freshness.clone(),
+        sandbox: match agent.permissions.mode() {
+            PermissionMode::Plan => SandboxUse::ReadOnly,
+            _ => SandboxUse::ReadWrite,
+        },
     };
     let title = asked.call.title(&context);
     start(run, call, title.clone()).await;
-    let work = AssertUnwindSafe(permitted(run, asked, &context, title)).catch_unwind();
+    let work = AssertUnwindSafe(bounded(run, (call, asked), context, title)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
@@ -183,44 +188,102 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
     end(run, call, output).await
 }
 
-/// Prepares, asks, runs. A call that has not begun when the agent's work is stopped never does.
-async fn permitted(run: &Run<'_>, Asked { tool, call }: Asked<'_>, context: &ToolContext, title: String) -> ToolOutput {
+/// How far a call came.
+enum Attempt {
+    Ran(ToolOutput),
+    NotRun(ToolOutput),
+    /// Nothing was done: what was granted lets it run outside of the sandbox.
+    Outside,
+}
+
+/// Does a call: a command in the sandbox where it can be, and outside of it if that is allowed in advance, or once the
+/// sandbox has refused it something.
+async fn bounded(
+    run: &Run<'_>,
+    (call, first): (&ToolCall, Asked<'_>),
+    inside: ToolContext,
+    title: String,
+) -> ToolOutput {
+    let (refused, why) = match attempt(run, first, &inside, title.clone(), None).await {
+        Attempt::Ran(mut output) => match output.refused_inside.take() {
+            // An agent that may only read has no business outside.
+            Some(why) if inside.sandbox == SandboxUse::ReadWrite => (Some(output), Some(why)),
+            _ => return output,
+        },
+        Attempt::NotRun(output) => return output,
+        Attempt::Outside => (None, None),
+    };
+    let outside = ToolContext { sandbox: SandboxUse::Outside, ..inside };
+    let second = match asked(run.agent, call) {
+        Ok(again) => attempt(run, again, &outside, title, why).await,
+        Err(output) => Attempt::NotRun(output),
+    };
+    match (second, refused) {
+        (Attempt::Ran(output), _) | (Attempt::NotRun(output), None) => output,
+        (Attempt::NotRun(refusal), Some(mut output)) => {
+            output.content.push(ResultPart::Text {
+                text: "\n[The sandbox has refused this, and it was not run outside of it.] ".to_owned(),
+            });
+            output.content.extend(refusal.content);
+            output
+        }
+        (Attempt::Outside, _) => ToolOutput::error(INTERRUPTED),
+    }
+}
+
+/// Prepares, asks, runs. A call that has not begun when the agent's work is stopped never does. `why` is what the sandbox
+/// has refused to the same call before.
+async fn attempt(
+    run: &Run<'_>,
+    Asked { tool, call }: Asked<'_>,
+    context: &ToolContext,
+    title: String,
+    why: Option<String>,
+) -> Attempt {
     let agent = run.agent;
     let prepared = tokio::select! {
         biased;
-        () = agent.work.cancelled() => return ToolOutput::error(INTERRUPTED),
+        () = agent.work.cancelled() => return Attempt::NotRun(ToolOutput::error(INTERRUPTED)),
         prepared = call.prepare(context) => prepared,
     };
     let PreparedCall { plan, run: mut work } = match prepared {
         Ok(prepared) => prepared,
-        Err(output) => return output,
+        Err(output) => return Attempt::NotRun(output),
     };
     let access = Access::new(tool.name(), plan.access).of_kind(tool.kind());
+    if access.unconfined().is_some_and(|open| agent.permissions.decide(&open) == Decision::Allow) {
+        return Attempt::Outside;
+    }
     if let Some(failure) = plan.failure
         && may_read(agent, &access)
     {
-        return failure;
+        return Attempt::NotRun(failure);
     }
     let title = asked_title(title, &access.kind, &context.project);
-    let request = Question { access, title, preview: agent.secrets.redact_all(plan.preview) };
+    let was_refused = why.is_some();
+    // The question shows what the command said inside, in place of what the model says of it.
+    let preview = agent.secrets.redact_all(why.map(|text| Preview::Note { text }).or(plan.preview));
+    let request = Question { access, title, preview, was_refused };
     if let Err(output) = permission(run, request, &context.call_id).await {
-        return output;
+        return Attempt::NotRun(output);
     }
     if agent.work.cause().is_some() {
-        return ToolOutput::error(INTERRUPTED);
+        return Attempt::NotRun(ToolOutput::error(INTERRUPTED));
     }
-    run.count_tool(tool.name());
+    if !was_refused {
+        run.count_tool(tool.name());
+    }
     run.watchdog.heartbeat();
     if tool.keeps_time() {
         // What it waits for is stopped with this agent, and has ended only when it says so.
-        return run.watchdog.paused(work).await;
+        return Attempt::Ran(run.watchdog.paused(work).await);
     }
-    tokio::select! {
+    Attempt::Ran(tokio::select! {
         output = &mut work => output,
         () = agent.work.cancelled() => {
             timeout(STOP_GRACE, work).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
         }
-    }
+    })
 }
 
 /// Returns `true` if the agent may read the place of an access without a question.
@@ -234,6 +297,8 @@ struct Question {
     access: Access,
     title: String,
     preview: Option<Preview>,
+    /// Whether the sandbox has refused something to the call.
+    was_refused: bool,
 }
 
 /// Waits until the access is allowed, by decision or by answer.
@@ -264,7 +329,11 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
         title: question.title,
         preview: question.preview,
         grant: grant.clone(),
-        reason: agent.permissions.reason(&access),
+        reason: if question.was_refused {
+            "outside the sandbox, which refused it".to_owned()
+        } else {
+            agent.permissions.reason(&access)
+        },
     };
     let ask = agent.approver.ask(request.clone());
     run.emit(ToolEvent::ApprovalRequested { request }).await;

@@ -17,6 +17,7 @@ use crate::message::format::counted;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
+use crate::sandbox::SandboxFacts;
 use crate::tool::{FileChange, FileVersions, ToolView};
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -104,6 +105,8 @@ pub enum SessionEvent {
     AgentsChanged { changes: CatalogChanges },
     /// What is allowed in advance has changed; this is all of it.
     GrantsChanged { grants: Vec<ActiveGrant> },
+    /// What holds for commands in the sandbox, at the start and when it has changed.
+    SandboxChanged { facts: SandboxFacts },
     /// What all agents may use together has changed.
     BudgetChanged { limit: BudgetLimit },
     /// Which worktrees wait for the user has changed; this is all of them.

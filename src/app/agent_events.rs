@@ -129,6 +129,7 @@ impl App {
                 self.approvals.set_grants(grants);
                 self.overlay.clamp_choice(&lists::GRANTS, grants.len());
             }
+            SessionEvent::SandboxChanged { facts } => self.status.sandbox = Some(facts.clone()),
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
             SessionEvent::Worktrees { kept } => self.on_kept_worktrees(kept),

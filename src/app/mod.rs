@@ -39,7 +39,8 @@ pub use self::agents::worktrees::{WorktreeState, WorktreeView};
 pub use self::approvals::guard::{GUARD, HOLD};
 pub use self::approvals::{Approvals, Expanded, diff_rows, question};
 pub use self::command::{
-    COMMANDS, PlainSession, SlashCommand, budget_share, budget_words, change_budget, cost_mark, cost_words, spent_words,
+    COMMANDS, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_share, budget_words, change_budget,
+    cost_mark, cost_words, spent_words,
 };
 pub use self::composer::files;
 pub use self::effect::{Effect, MouseCapture};
@@ -142,6 +143,7 @@ impl App {
                 branch: None,
                 model: ModelState::Searching(None),
                 mode: setup.mode,
+                sandbox: None,
                 zone: setup.zone,
             },
             title: String::new(),

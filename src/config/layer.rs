@@ -4,10 +4,12 @@
 //! [`Config`] only through [`set`], so no layer can go around the rule for projects.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use super::{Config, Environment, LimitSettings, Loaded};
 use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens, split_list};
 use crate::permission::Grant;
+use crate::sandbox::Hosts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -123,6 +125,37 @@ pub(super) const ROWS: &[SettingRow] = &[
             Ok(())
         }),
         project: ProjectRule::Never("it shows your variables to commands"),
+    },
+    SettingRow {
+        name: "sandbox.enabled",
+        set: Setter::Switch(|config, on| config.sandbox.enabled = on),
+        project: ProjectRule::Tighten(|config| u64::from(!config.sandbox.enabled)),
+    },
+    SettingRow {
+        name: "sandbox.write",
+        set: Setter::List(|config, paths| add_paths(&mut config.sandbox.write, paths)),
+        project: ProjectRule::Never("these are your files"),
+    },
+    SettingRow {
+        name: "sandbox.hide",
+        set: Setter::List(|config, paths| add_paths(&mut config.sandbox.hide, paths)),
+        project: ProjectRule::Never("these are your files"),
+    },
+    SettingRow {
+        name: "sandbox.hosts",
+        set: Setter::List(|config, hosts| {
+            if let Some(host) = hosts.iter().find(|host| !Hosts::is_host(host)) {
+                return Err(format!("`{host}` is no host; write `example.com`, `example.com:8080` or `*.example.com`"));
+            }
+            config.sandbox.hosts.extend(hosts);
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides where your files can go"),
+    },
+    SettingRow {
+        name: "sandbox.network",
+        set: Setter::Switch(|config, on| config.sandbox.network = on),
+        project: ProjectRule::Tighten(|config| u64::from(config.sandbox.network)),
     },
     limit("limits.max_parallel", 1..=64, |l, n| l.max_parallel = n, |l| l.max_parallel.into()),
     limit("limits.max_per_request", 0..=1_000, |l, n| l.max_per_request = n, |l| l.max_per_request.into()),
@@ -284,6 +317,15 @@ fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), Str
         }
         (_, value) => Err(format!("expects {expected}, found {}", value.kind())),
     }
+}
+
+/// Adds paths, absolute or below the home, to a list.
+fn add_paths(list: &mut Vec<PathBuf>, paths: Vec<String>) -> Result<(), String> {
+    if let Some(path) = paths.iter().find(|path| !path.starts_with('/') && !path.starts_with("~/")) {
+        return Err(format!("`{path}` is no absolute path; begin it with / or ~/"));
+    }
+    list.extend(paths.into_iter().map(PathBuf::from));
+    Ok(())
 }
 
 fn set_amount(

@@ -11,7 +11,7 @@ mod paths;
 mod project;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::message::{BudgetLimit, Diagnostic, ProviderRow};
 use crate::permission::{Grant, PermissionMode};
@@ -34,8 +34,29 @@ pub struct Config {
     pub allowed_tools: Vec<Grant>,
     /// Variables of the environment that commands get beside the usual ones; `NAME_*` is all that begin so.
     pub tool_environment: Vec<String>,
+    pub sandbox: SandboxSettings,
     pub aliases: Aliases,
     pub providers: Vec<ProviderRow>,
+}
+
+/// What commands run in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxSettings {
+    pub enabled: bool,
+    /// Paths that commands may write to beside the project, absolute or below `~`.
+    pub write: Vec<PathBuf>,
+    /// Paths that commands may not read beside the usual ones, absolute or below `~`.
+    pub hide: Vec<PathBuf>,
+    /// Hosts that commands may reach.
+    pub hosts: Vec<String>,
+    /// Whether commands have the network.
+    pub network: bool,
+}
+
+impl Default for SandboxSettings {
+    fn default() -> Self {
+        Self { enabled: true, write: Vec::new(), hide: Vec::new(), hosts: Vec::new(), network: false }
+    }
 }
 
 /// Names for models, in lower case, and what each stands for: `provider/name` or `name`.

@@ -40,6 +40,13 @@ impl Repository {
         std::iter::once(self.top.as_path()).chain(main).collect()
     }
 
+    /// Returns `true` if this is a worktree that the folder of another checkout holds, and that folder knows it: a file
+    /// in the worktree alone could name any folder as git's.
+    pub fn is_linked(&self) -> bool {
+        let is_below = self.git_dir.parent() == Some(self.common_dir.join("worktrees").as_path());
+        is_below && self.is_known_to_git_dir(None)
+    }
+
     /// Finds the repository around `cwd`, an absolute path with links resolved. `None` means that there is none.
     /// Returns an error if something lies there that is no repository of the user's own.
     pub fn around(cwd: &Path) -> Result<Option<Self>, Refused> {

@@ -20,6 +20,15 @@ impl Access {
         Self { tool: tool.into(), kind, looks_below: false }
     }
 
+    /// Returns the same command outside of the sandbox; `None` if this is no command that runs inside.
+    #[must_use]
+    pub fn unconfined(&self) -> Option<Self> {
+        let AccessKind::Execute { command, confinement } = &self.kind else { return None };
+        let is_inside = matches!(confinement, Confinement::Sandbox | Confinement::ReadOnlySandbox);
+        let kind = AccessKind::Execute { command: command.clone(), confinement: Confinement::None };
+        is_inside.then(|| Self { kind, ..self.clone() })
+    }
+
     /// Returns the access of a call of a tool of this kind.
     #[must_use]
     pub fn of_kind(self, tool: ToolKind) -> Self {
@@ -44,11 +53,25 @@ pub enum AccessKind {
     },
     Execute {
         command: String,
-        /// Whether it can be run under a guard: with programs found by their place and, if it is git, without the
-        /// repository's programs and inside the project.
         #[serde(default)]
-        guarded: bool,
+        confinement: Confinement,
     },
+}
+
+/// What a command is kept to when it runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confinement {
+    /// Nothing: it can do what the user can.
+    #[default]
+    None,
+    /// Its programs are found by their place and, if it is git, it runs without the repository's programs and inside the
+    /// project.
+    Guard,
+    /// The sandbox, in which it can write its own temporary files only.
+    ReadOnlySandbox,
+    /// The sandbox, in which it can write in the project too.
+    Sandbox,
 }
 
 /// What a tool does. It decides what a scope in a list of tools is about, as in `Read(src/**)` or `Bash(npm test:*)`.

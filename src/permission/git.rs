@@ -3,6 +3,7 @@
 //! Owns the lists of commands and of their harmless options. Leaves to the tool what a repository's settings run.
 //! Invariant: a command or an option that is not on the lists is asked about.
 
+use super::Confinement;
 use super::commands::base_name;
 use super::grants::{is_simple, shell_words, trimmed};
 use super::options::is_among;
@@ -90,10 +91,10 @@ fn asks_only(sub: &str, rest: &[&str]) -> bool {
 }
 
 /// Returns `true` if a command of which the first words were `granted` is covered with the others: a query that runs under
-/// guard, or a command that the granted words name and that writes what people mean it to.
-pub(super) fn is_covered(command: &str, (granted, rest): (&[&str], &[&str]), guarded: bool) -> bool {
+/// guard or in the sandbox, or a command that the granted words name and that writes what people mean it to.
+pub(super) fn is_covered(command: &str, (granted, rest): (&[&str], &[&str]), confinement: Confinement) -> bool {
     if is_git_query(command) {
-        return guarded;
+        return confinement != Confinement::None;
     }
     let after = granted.iter().position(|word| base_name(word) == "git").map_or(granted.len(), |at| at + 1);
     let Some((sub, own)) = granted[after..].split_first() else { return false };

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::commands::base_name;
-use super::{Access, AccessKind, Holder, Project, git, options};
+use super::{Access, AccessKind, Confinement, Holder, Project, git, options};
 
 /// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +48,8 @@ impl Grant {
         match (self, &access.kind) {
             (Self::Tool(name), _) => name.eq_ignore_ascii_case(&access.tool),
             (Self::Command(granted), AccessKind::Execute { command, .. }) => granted == trimmed(command),
-            (Self::Prefix(prefix), AccessKind::Execute { command, guarded }) => {
-                starts_with_words(command, prefix, *guarded)
+            (Self::Prefix(prefix), AccessKind::Execute { command, confinement }) => {
+                starts_with_words(command, prefix, *confinement)
             }
             (Self::Edits, AccessKind::Write { path }) => project.is_plain_file(path),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
@@ -65,20 +65,25 @@ pub(super) fn trimmed(command: &str) -> &str {
 
 /// Returns `true` if `command` is one simple command (nothing a shell would expand, chain or redirect) whose first words
 /// are those of `prefix`, and whose others are harmless.
-pub(super) fn starts_with_words(command: &str, prefix: &str, guarded: bool) -> bool {
+pub(super) fn starts_with_words(command: &str, prefix: &str, confinement: Confinement) -> bool {
     if !is_simple(command) {
         return false;
     }
     let (words, granted) = (shell_words(command), shell_words(prefix));
-    words.strip_prefix(granted.as_slice()).is_some_and(|rest| others_are_harmless(command, &granted, rest, guarded))
+    words.strip_prefix(granted.as_slice()).is_some_and(|rest| others_are_harmless(command, &granted, rest, confinement))
 }
 
 /// Returns `true` if the words that follow the granted ones in a simple command leave it what it was allowed for.
-pub(super) fn others_are_harmless(command: &str, granted: &[String], rest: &[String], guarded: bool) -> bool {
+pub(super) fn others_are_harmless(
+    command: &str,
+    granted: &[String],
+    rest: &[String],
+    confinement: Confinement,
+) -> bool {
     let granted: Vec<&str> = granted.iter().map(String::as_str).collect();
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     if granted.iter().any(|word| base_name(word) == "git") {
-        return git::is_covered(command, (&granted, &rest), guarded);
+        return git::is_covered(command, (&granted, &rest), confinement);
     }
     options::are_harmless(&granted, &rest)
 }
@@ -266,7 +271,7 @@ impl Grants {
     pub(super) fn name_part_of(&self, line: &str, asker: &Holder) -> bool {
         let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
         self.held_by(asker).any(|grant| match grant {
-            Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix, true)),
+            Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix, Confinement::Guard)),
             Grant::Command(granted) => parts().any(|part| part == granted),
             _ => false,
         })

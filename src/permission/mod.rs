@@ -21,7 +21,7 @@ mod rules;
 mod sed;
 mod shell;
 
-pub use access::{Access, AccessKind, ToolKind};
+pub use access::{Access, AccessKind, Confinement, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
 pub use git::is_git_query;
@@ -232,12 +232,16 @@ impl Permissions {
         if let Some(refusal) = self.rules.refusal(access) {
             return Decision::Deny(refusal);
         }
+        let access = &*self.as_rules_allow(access);
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         // Rules about paths say nothing of commands, which could read what those keep from the agent.
         if mode == PermissionMode::Plan
             && !self.rules.name_paths_to_read()
             && state.project.root().is_some()
-            && matches!(&access.kind, AccessKind::Execute { command, guarded: true } if is_reading(command))
+            && matches!(
+                &access.kind,
+                AccessKind::Execute { command, confinement: Confinement::Guard } if is_reading(command)
+            )
         {
             return Decision::Allow;
         }
@@ -245,6 +249,17 @@ impl Permissions {
             Decision::Ask if self.is_own(access) => Decision::Allow,
             decision => decision,
         }
+    }
+
+    /// Returns the access of an agent whose rules are about paths: the sandbox knows nothing of those, and a command in
+    /// it could read or write what they keep from the agent.
+    fn as_rules_allow<'a>(&self, access: &'a Access) -> Cow<'a, Access> {
+        let is_free = match &access.kind {
+            AccessKind::Execute { confinement: Confinement::ReadOnlySandbox, .. } => !self.rules.name_paths_to_read(),
+            AccessKind::Execute { confinement: Confinement::Sandbox, .. } => !self.rules.name_paths(),
+            _ => true,
+        };
+        access.unconfined().filter(|_| !is_free).map_or(Cow::Borrowed(access), Cow::Owned)
     }
 
     /// Returns `true` if an access stays within the agent's own folder.
@@ -300,7 +315,8 @@ impl Permissions {
     }
 }
 
-/// Decides on one access: reading inside the project is free, all else asks, unless the mode or a grant says otherwise.
+/// Decides on one access: reading inside the project is free, and so are commands in the sandbox; all else asks, unless
+/// the mode or a grant says otherwise.
 pub fn decide(
     mode: PermissionMode,
     (grants, asker): (&Grants, &Holder),
@@ -311,7 +327,15 @@ pub fn decide(
         AccessKind::Nothing => true,
         AccessKind::Read { path } => project.contains(path),
         AccessKind::Write { .. } => false,
-        AccessKind::Execute { command, guarded } => project.root().is_some() && *guarded && is_read_only(command),
+        AccessKind::Execute { command, confinement } => {
+            project.root().is_some()
+                && match confinement {
+                    Confinement::None => false,
+                    Confinement::Guard => is_read_only(command),
+                    Confinement::ReadOnlySandbox => true,
+                    Confinement::Sandbox => mode != PermissionMode::Plan,
+                }
+        }
     };
     if is_free || mode == PermissionMode::BypassPermissions {
         return Decision::Allow;

@@ -12,7 +12,7 @@ use super::commands::{Form, Word, base_name, simple_commands};
 use super::git::is_git_query;
 use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
 use super::readers::doubt_about;
-use super::{Access, AccessKind, ToolKind};
+use super::{Access, AccessKind, Confinement, ToolKind};
 use crate::message::{canonical_name, loose_name};
 
 /// Name of the tool whose scopes are kinds of agents.
@@ -104,6 +104,11 @@ impl Rule {
         Some(Self::parse(&text, Places { project: folder, home: None }, kind_of)).filter(Self::is_clear)
     }
 
+    /// Returns `true` if this is about some paths only.
+    pub(super) fn names_paths(&self) -> bool {
+        matches!(self.scope, Scope::Below(_))
+    }
+
     /// Returns `true` if this keeps an agent from reading some paths; what only reads is no matter of the others.
     pub(super) fn names_paths_to_read(&self) -> bool {
         matches!(self.scope, Scope::Below(_)) && self.kind != ToolKind::Write
@@ -121,11 +126,11 @@ impl Rule {
         match (&self.scope, &access.kind) {
             (Scope::Whole, _) | (Scope::Kinds(_), AccessKind::Nothing) => true,
             (Scope::Command(allowed), AccessKind::Execute { command, .. }) => allowed == trimmed(command),
-            (Scope::Prefix(prefix), AccessKind::Execute { command, guarded }) => {
-                starts_with_words(command, prefix, *guarded)
+            (Scope::Prefix(prefix), AccessKind::Execute { command, confinement }) => {
+                starts_with_words(command, prefix, *confinement)
             }
-            (Scope::Form(form), AccessKind::Execute { command, guarded }) => {
-                is_simple(command) && matches_form(form, trimmed(command)) && keeps_to(form, command, *guarded)
+            (Scope::Form(form), AccessKind::Execute { command, confinement }) => {
+                is_simple(command) && matches_form(form, trimmed(command)) && keeps_to(form, command, *confinement)
             }
             (Scope::Below(globs), AccessKind::Read { path } | AccessKind::Write { path }) => is_below(globs, path),
             _ => false,
@@ -141,7 +146,7 @@ impl Rule {
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
             (
                 Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text),
-                AccessKind::Execute { command, guarded },
+                AccessKind::Execute { command, confinement },
             ) => {
                 if text == trimmed(command) {
                     return Verdict::Forbidden;
@@ -150,9 +155,13 @@ impl Rule {
                     Err(why) => Verdict::Uncertain(why),
                     Ok(commands) if commands.iter().any(|words| self.hits(words)) => Verdict::Forbidden,
                     // A repository names programs that git runs, unless the line is one query under guard.
-                    Ok(commands) if has_git(&commands) && !(*guarded && is_git_query(command)) => Verdict::Uncertain(
-                        "git may run programs that the repository names, unless the line is one plain query",
-                    ),
+                    Ok(commands)
+                        if has_git(&commands) && !(*confinement == Confinement::Guard && is_git_query(command)) =>
+                    {
+                        Verdict::Uncertain(
+                            "git may run programs that the repository names, unless the line is one plain query",
+                        )
+                    }
                     Ok(commands) => {
                         commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)
                     }
@@ -309,13 +318,13 @@ fn has_git(commands: &[Vec<Word>]) -> bool {
 
 /// Returns `true` if what a command has besides the words of a form is harmless. Its words up to the first `*` count as
 /// granted, and so do its options; where its other words stand is not known.
-fn keeps_to(form: &str, command: &str, guarded: bool) -> bool {
+fn keeps_to(form: &str, command: &str, confinement: Confinement) -> bool {
     let (known, words) = (shell_words(form), shell_words(command));
     let fixed = known.iter().take_while(|word| !word.contains('*')).count().max(1);
     let Some((granted, rest)) = words.split_at_checked(fixed) else { return false };
     let is_known = |word: &String| word.starts_with('-') && known.contains(word);
     let rest: Vec<String> = rest.iter().filter(|word| !is_known(word)).cloned().collect();
-    others_are_harmless(command, granted, &rest, guarded)
+    others_are_harmless(command, granted, &rest, confinement)
 }
 
 /// Matches a text against a form in which `*` stands for anything.

@@ -31,7 +31,16 @@ impl Rules {
 
     /// Returns `true` if an entry is about reading some paths only.
     pub(super) fn name_paths_to_read(&self) -> bool {
-        self.allowed.iter().chain(&self.forbidden).any(|list| list.iter().any(Rule::names_paths_to_read))
+        self.any(Rule::names_paths_to_read)
+    }
+
+    /// Returns `true` if an entry is about some paths only.
+    pub(super) fn name_paths(&self) -> bool {
+        self.any(Rule::names_paths)
+    }
+
+    fn any(&self, is_so: fn(&Rule) -> bool) -> bool {
+        self.allowed.iter().chain(&self.forbidden).any(|list| list.iter().any(is_so))
     }
 
     /// Returns the entries that let through, or forbid, some uses of a tool only: `Bash(git diff:*)`, `not Bash(rm:*)`.

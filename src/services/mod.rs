@@ -14,6 +14,7 @@ mod models;
 mod read_back;
 mod resume;
 mod rewind;
+mod sandbox;
 mod saved_session;
 pub mod servers;
 mod session_handles;
@@ -51,7 +52,7 @@ use crate::session::{Allowed, Secrets, SessionMeta, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
-use crate::tool::{FileCopies, Shell, schema_of, standard_tools};
+use crate::tool::{FileCopies, schema_of, standard_tools};
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
@@ -95,8 +96,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
     let demo = demo::DemoParts::of(options.kind);
-    let keys = environment.table.secret_variables().map(str::to_owned);
-    let shell = Shell::new(&options.program, &config.tool_environment, &keys.collect::<Vec<_>>());
+    let made_of = (&options, &config, paths.as_ref(), &ground);
+    let shell = sandbox::shell(made_of, environment.table.secret_variables(), &mut kept, &sink).await;
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
@@ -115,6 +116,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
+        sandbox: shell.sandbox().cloned(),
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });
     prepare_schemas(&tree);

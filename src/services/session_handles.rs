@@ -34,6 +34,8 @@ pub struct SessionHandles {
     pub(super) announcer: Option<AbortOnDrop>,
     /// Looks at what earlier runs have left.
     pub(super) looking: Option<AbortOnDrop>,
+    /// Finds out whether there is a sandbox.
+    pub(super) checking: Option<AbortOnDrop>,
     /// Writes what was allowed for the project.
     pub(super) allowing: Option<JoinHandle<()>>,
 }
@@ -53,7 +55,7 @@ impl SessionHandles {
     pub async fn finish(self) -> Option<String> {
         // They hold ends of the channels whose end is waited for.
         drop(self.agents);
-        for task in [self.announcer, self.looking].into_iter().flatten() {
+        for task in [self.announcer, self.looking, self.checking].into_iter().flatten() {
             task.end().await;
         }
         if let Some(mut allowing) = self.allowing

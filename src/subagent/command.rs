@@ -1,5 +1,7 @@
 //! What a front end asks of the tree of agents.
 
+use std::path::PathBuf;
+
 use crate::agent::{RunMode, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId};
 use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
@@ -64,6 +66,18 @@ pub enum Command {
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
+    /// Turns the sandbox on or off for commands from now on.
+    SetSandbox {
+        on: bool,
+    },
+    /// Lets commands in the sandbox reach one more host, for this session.
+    AllowHost {
+        host: String,
+    },
+    /// Asks what a command in the sandbox may do with a path.
+    TestSandbox {
+        path: PathBuf,
+    },
     /// Lets another model answer the main agent from its next message on, or a subagent from its next run on.
     UseModel {
         agent: AgentId,

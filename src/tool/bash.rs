@@ -17,12 +17,14 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::file::path::revealed_line;
 use super::limit::counted;
 use super::process::guard::Guard;
+use super::process::inside::Inside;
 use super::process::output::Capture;
 use super::process::{Group, Remains, Shell};
-use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
-use crate::message::{INTERRUPTED, ResultPart};
-use crate::permission::{AccessKind, Preview, ToolKind, is_reading};
+use super::{Concurrency, Plan, SandboxUse, Tool, ToolContext, ToolOutput, ToolView};
+use crate::message::{INTERRUPTED, ResultPart, sanitize};
+use crate::permission::{AccessKind, Confinement, Preview, ToolKind, is_reading};
 use crate::program::SearchPath;
+use crate::sandbox::{Intrusion, SandboxPolicy, SandboxProxy, refused_line};
 
 /// Milliseconds a command may take unless told otherwise.
 const DEFAULT_TIMEOUT: u64 = 120_000;
@@ -34,6 +36,8 @@ const DRAIN: Duration = Duration::from_millis(250);
 const PROGRESS: Duration = Duration::from_millis(50);
 /// Lines of such a look.
 const PROGRESS_LINES: usize = 10;
+/// Characters of what the sandbox has refused.
+const REFUSED_CHARS: usize = 200;
 /// Lines of the finished output on the screen.
 const VIEW_LINES: usize = 20;
 
@@ -51,14 +55,42 @@ pub(super) struct BashInput {
     /// What the command does, in five to ten words, for the user.
     #[serde(default)]
     description: Option<String>,
+    /// Runs it outside the sandbox, which the user has to allow: only for what cannot work inside.
+    #[serde(default, rename = "dangerouslyDisableSandbox", alias = "outside_sandbox")]
+    outside: bool,
 }
 
 /// A command as it was judged.
 pub(super) struct PreparedCommand {
     line: String,
-    /// How it runs if nobody is asked about it.
-    guard: Option<Guard>,
+    bounds: Bounds,
     time: Duration,
+}
+
+/// What a command is kept to.
+enum Bounds {
+    None,
+    Guard(Guard),
+    Inside(Inside),
+}
+
+impl Bounds {
+    async fn of(shell: &Shell, line: &str, (context, outside): (&ToolContext, bool)) -> Self {
+        match Guard::of(line, context).await {
+            Some(guard) => Self::Guard(guard),
+            None if outside => Self::None,
+            None => Inside::of(shell, context).await.map_or(Self::None, Self::Inside),
+        }
+    }
+
+    fn confinement(&self, context: &ToolContext) -> Confinement {
+        match self {
+            Self::None => Confinement::None,
+            Self::Guard(_) => Confinement::Guard,
+            Self::Inside(_) if context.sandbox == SandboxUse::ReadOnly => Confinement::ReadOnlySandbox,
+            Self::Inside(_) => Confinement::Sandbox,
+        }
+    }
 }
 
 impl Tool for Bash {
@@ -87,14 +119,14 @@ impl Tool for Bash {
                 "The command contains a NUL character, which no shell accepts. Write it as \\0.",
             ));
         }
-        let guard = Guard::of(&line, context).await;
+        let bounds = Bounds::of(&self.0, &line, (context, input.outside)).await;
         let note = input.description.filter(|words| !words.trim().is_empty());
         let plan = Plan {
             preview: note.map(|text| Preview::Note { text }),
-            ..Plan::new(AccessKind::Execute { command: line.clone(), guarded: guard.is_some() })
+            ..Plan::new(AccessKind::Execute { command: line.clone(), confinement: bounds.confinement(context) })
         };
         let ms = input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
-        Ok((plan, PreparedCommand { line, guard, time: Duration::from_millis(ms) }))
+        Ok((plan, PreparedCommand { line, bounds, time: Duration::from_millis(ms) }))
     }
 
     async fn run(&self, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
@@ -111,24 +143,57 @@ enum End {
 
 async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     context.check_cancelled()?;
-    let PreparedCommand { line, guard, time } = command;
-    let (line, environment) = match &guard {
-        Some(guard) => (guard.command.clone(), guard.environment.clone()),
-        None => (OsString::from(line), shell.handed_on.environment()),
+    let PreparedCommand { line, bounds, time } = command;
+    let (line, environment, policy) = match &bounds {
+        Bounds::None => (OsString::from(line), shell.handed_on.environment(), None),
+        Bounds::Guard(guard) => (guard.command.clone(), guard.environment.clone(), None),
+        Bounds::Inside(inside) => (OsString::from(line), inside.environment.clone(), Some(inside.policy.clone())),
     };
     let search = SearchPath::of_process(&context.untrusted());
-    let starting = Group::start(shell, line, context.cwd.to_path_buf(), environment, search);
+    let starting = Group::start(shell, line, context.cwd.to_path_buf(), environment, search, policy);
     let started = tokio::select! {
         () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
         started = starting => started,
     };
-    let (group, pipe) = started.map_err(|error| {
+    let (mut group, pipe) = started.map_err(|error| {
         ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
     })?;
+    let proxy = match (&bounds, group.take_listener()) {
+        (Bounds::Inside(inside), Some(listener)) => SandboxProxy::serve(listener, inside.hosts.clone()).ok(),
+        _ => None,
+    };
     let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
-    Ok(report(&run.output.text, &end, remains, time))
+    let mut output = report(&run.output.text, &end, remains, time);
+    if let Bounds::Inside(inside) = bounds {
+        let hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
+        judge(&mut output, inside.policy, &hosts, &run.output.text.text()).await;
+    }
+    Ok(output)
+}
+
+/// Looks at what a command in the sandbox has come to: what it left at protected places is moved aside, and a failure may
+/// be the sandbox's doing.
+async fn judge(output: &mut ToolOutput, policy: SandboxPolicy, hosts: &[String], printed: &str) {
+    let intrusions = tokio::task::spawn_blocking(move || policy.evict()).await.unwrap_or_default();
+    for Intrusion { path, moved_to } in &intrusions {
+        let fate = match moved_to {
+            Some(beside) => format!("moved to {}", beside.display()),
+            None => "could not be moved; look at it before you use it".to_owned(),
+        };
+        let words =
+            format!("\n[the sandbox keeps {} as it is: what the command made there was {fate}]", path.display());
+        output.content.push(ResultPart::Text { text: sanitize(&words).into_owned() });
+    }
+    if let Some(Intrusion { path, .. }) = intrusions.first() {
+        output.is_error = true;
+        output.refused_inside = Some(format!("it made {}", path.display()));
+    } else if !hosts.is_empty() {
+        output.refused_inside = Some(format!("no way to {}", hosts.join(", ")));
+    } else if output.is_error {
+        output.refused_inside = refused_line(printed).map(|line| revealed_line(line, REFUSED_CHARS));
+    }
 }
 
 struct Run {
@@ -258,6 +323,7 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         summary: format!("{short}, {lines}"),
         view,
         changes: Vec::new(),
+        refused_inside: None,
     }
 }
 

@@ -200,6 +200,18 @@ pub struct ToolContext {
     pub result_chars: usize,
     /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
+    /// What a command may be kept to so that nobody need be asked about it.
+    pub sandbox: SandboxUse,
+}
+
+/// Which sandbox the commands of a call may run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxUse {
+    /// None: it was refused there, or is allowed to run outside.
+    Outside,
+    /// One in which nothing of the project can be written.
+    ReadOnly,
+    ReadWrite,
 }
 
 impl ToolContext {
@@ -225,6 +237,8 @@ pub struct ToolOutput {
     pub view: Option<ToolView>,
     /// Files the call created or changed.
     pub changes: Vec<FileChange>,
+    /// What the sandbox seems to have refused to a failed command, in the command's own words.
+    pub refused_inside: Option<String>,
 }
 
 impl ToolOutput {

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::{AnyTool, Args, Concurrency, Plan, Shell, Tool, ToolContext, ToolOutput, ToolView, standard_tools};
 use crate::message::{FileDiff, INTERRUPTED};
-use crate::permission::{AccessKind, Preview, ToolKind};
+use crate::permission::{AccessKind, Confinement, Preview, ToolKind};
 
 /// One line of a script.
 #[derive(Debug, Clone, Deserialize)]
@@ -114,7 +114,7 @@ impl Tool for ScriptedTool {
         let line = self.line(&args).cloned();
         let plan = match &line {
             Some(ScriptedResult { command: Some(command), .. }) => {
-                Plan::new(AccessKind::Execute { command: command.clone(), guarded: false })
+                Plan::new(AccessKind::Execute { command: command.clone(), confinement: Confinement::None })
             }
             Some(ScriptedResult { diff: Some(diff), .. }) => Plan {
                 preview: Some(Preview::Diff(diff.clone())),

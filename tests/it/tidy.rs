@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The floors, as in the crate's documentation. Imports go downwards only; rooms on one floor do not know each other.
 const FLOORS: [&[&str]; 9] = [
     &["message", "program"],
-    &["permission", "git"],
+    &["permission", "git", "sandbox"],
     &["provider", "tool", "definition", "session", "config", "worktree"],
     &["agent", "offline"],
     &["subagent", "export"],

@@ -5,8 +5,10 @@
 
 mod cost;
 mod run;
+mod sandbox;
 
 pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share, spent_words};
+pub use sandbox::{SANDBOX_USAGE, SandboxCommand};
 
 use super::composer::Candidate;
 use super::overlay::rewind;
@@ -51,6 +53,8 @@ pub trait PlainSession {
     fn cost(&mut self);
     /// Puts a summary in the place of the conversation, and keeps above all what is said.
     fn compact(&mut self, wish: &str);
+    /// Shows what holds in the sandbox, tests a path, or turns it on or off.
+    fn sandbox(&mut self, words: &str);
     /// Lists what fills the context of the main agent, or of the one that is named.
     fn context(&mut self, agent: &str);
     /// Shows the budget, or changes it.
@@ -131,6 +135,13 @@ pub static COMMANDS: &[SlashCommand] = &[
         Plain::model,
     ),
     SlashCommand::new("mode", "[MODE]", "choose the permission mode", App::slash_mode),
+    SlashCommand::new(
+        "sandbox",
+        "[on|off|test PATH|allow HOST]",
+        "show, test or change what commands can reach",
+        App::slash_sandbox,
+    )
+    .plain("shows what commands can reach; on, off, allow HOST and test PATH change and test it.", Plain::sandbox),
     SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),

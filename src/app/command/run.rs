@@ -3,7 +3,7 @@
 //! Owns the acts of commands that concern several parts. Leaves the table of commands to its parent. Invariant: a text
 //! that begins with `/` and names no command is not sent, so that a typing error reaches no model.
 
-use super::SlashCommand;
+use super::{SANDBOX_USAGE, SandboxCommand, SlashCommand};
 use crate::agent::{Status, WorktreeAct};
 use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
@@ -15,10 +15,10 @@ use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
-/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write, and what to
-/// keep, may hold more slashes.
+/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write or to test, and
+/// what to keep, may hold more slashes.
 fn is_command(written: &str) -> bool {
-    let may_hold_paths = ["export ", "compact "].iter().any(|command| written.starts_with(command));
+    let may_hold_paths = ["export ", "compact ", "sandbox "].iter().any(|command| written.starts_with(command));
     !written.contains('\n') && (!written.contains('/') || may_hold_paths)
 }
 
@@ -246,6 +246,17 @@ impl App {
             Some((agent, true)) => self.overlay.open(Popup::Context { agent, scroll: 0 }),
             Some(_) => self.out.inform("nothing sent to the model yet"),
             None => self.out.warn("usage: /context, or /context N (see /tasks)"),
+        }
+    }
+
+    pub(super) fn slash_sandbox(&mut self, words: &str) {
+        match (SandboxCommand::parse(words), &self.status.sandbox) {
+            (Some(SandboxCommand::Show), Some(facts)) => {
+                self.overlay.open(Popup::Text { title: "Sandbox".to_owned(), body: facts.page(), scroll: 0 });
+            }
+            (Some(SandboxCommand::Show), None) => self.out.inform("it is not known yet whether there is a sandbox"),
+            (Some(SandboxCommand::Order(command)), _) => self.out.send(command),
+            (None, _) => self.out.warn(format!("usage: {SANDBOX_USAGE}")),
         }
     }
 

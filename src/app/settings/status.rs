@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
+use crate::sandbox::SandboxFacts;
 
 /// How long a passing message stays.
 const FLASH: Duration = Duration::from_secs(4);
@@ -23,6 +24,8 @@ pub struct StatusLine {
     /// Who answers.
     pub model: ModelState,
     pub mode: PermissionMode,
+    /// What holds for commands; `None` until that is known.
+    pub sandbox: Option<SandboxFacts>,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
 }

@@ -7,6 +7,7 @@
 mod asked;
 mod continuing;
 mod exports;
+mod facts;
 mod line_command;
 mod renderer;
 mod rewinding;

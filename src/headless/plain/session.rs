@@ -3,7 +3,7 @@
 //! Owns what commands and answers do, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
 //! to `renderer`. Invariant: nothing here waits for the output.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,13 +14,14 @@ use tokio::time::Instant;
 
 use super::asked::{Asked, Typist};
 use super::exports::Exporter;
+use super::facts::KnownFacts;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::rewinding::Rewinding;
-use super::rows::{SET_IN, agent_file};
+use super::rows::agent_file;
 use super::task_list::TaskList;
-use crate::agent::{AgentEvent, Author, ContextEvent, ContextUse, EventKind, LogEvent, Status, WorktreeAct};
-use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, context_rows, context_total, cost_words};
+use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
+use crate::app::{PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_words, change_budget, cost_words};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
@@ -47,7 +48,7 @@ pub(super) struct Session {
     pub(super) rewinding: Rewinding,
     pub(super) usage: UsageTable,
     /// What fills the context of each agent.
-    filled: HashMap<AgentId, ContextUse>,
+    facts: KnownFacts,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
@@ -99,7 +100,7 @@ impl Session {
             exporter,
             rewinding: Rewinding::default(),
             usage: UsageTable::default(),
-            filled: HashMap::new(),
+            facts: KnownFacts::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
             lead: Lead::Rests,
@@ -147,6 +148,13 @@ impl Session {
         self.write(lines);
     }
 
+    fn say(&mut self, known: Result<Vec<String>, &str>) {
+        match known {
+            Ok(lines) => self.write(lines),
+            Err(why) => self.notice(why),
+        }
+    }
+
     pub(super) fn exported(&mut self, said: &str) {
         self.notice(said);
     }
@@ -163,12 +171,7 @@ impl Session {
     pub(super) fn apply(&mut self, event: &LogEvent) {
         self.usage.apply(event);
         self.rewinding.apply(event);
-        if let LogEvent::Agent(AgentEvent {
-            agent, kind: EventKind::Context(ContextEvent::Measured { filled }), ..
-        }) = event
-        {
-            self.filled.insert(*agent, filled.clone());
-        }
+        self.facts.apply(event);
         if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
             self.count(kind);
             if let EventKind::UserMessage { id: Some(id), .. } = kind
@@ -388,14 +391,15 @@ impl PlainSession for Session {
     fn context(&mut self, agent: &str) {
         let wanted =
             if agent.is_empty() { Some(AgentId::MAIN) } else { self.renderer.tasks.named(agent).map(|(id, _)| id) };
-        let Some(filled) = wanted.and_then(|agent| self.filled.get(&agent)) else {
-            return self.notice("nothing sent to the model yet; see /tasks");
-        };
-        let rows = context_rows(filled);
-        let rows = rows.iter().map(|row| format!("{SET_IN}{}: {}, {}", row.label, row.size(), row.percent()));
-        let total = std::iter::once(format!("context: {}", context_total(filled)));
-        let lines: Vec<String> = total.chain(rows).collect();
-        self.write(lines);
+        self.say(self.facts.context(wanted));
+    }
+
+    fn sandbox(&mut self, words: &str) {
+        match SandboxCommand::parse(words) {
+            Some(SandboxCommand::Show) => self.say(self.facts.sandbox()),
+            Some(SandboxCommand::Order(command)) => self.order(command),
+            None => self.notice(&format!("usage: {SANDBOX_USAGE}")),
+        }
     }
 
     fn budget(&mut self, words: &str) {

@@ -7,6 +7,7 @@
 
 mod environment;
 pub(super) mod guard;
+pub(super) mod inside;
 pub(super) mod output;
 pub(super) mod pulse;
 pub(super) mod supervisor;
@@ -15,8 +16,9 @@ mod tree;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read as _, Write as _};
-use std::net::Shutdown;
+use std::io::{self, IoSliceMut, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::net::{Shutdown, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::ExitStatusExt as _;
@@ -26,15 +28,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
+use tokio::sync::OnceCell;
 
 use self::environment::HandedOn;
 use self::pulse::Pulse;
 use self::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
+use crate::sandbox::{Sandbox, SandboxPolicy};
 
 /// How long a supervisor may take to end a command and to say so.
 const END_LIMIT: Duration = STOP_GRACE.saturating_add(KILL_LIMIT).saturating_add(Duration::from_secs(2));
@@ -49,6 +54,9 @@ pub struct Shell {
     /// This program, which is started once more as the supervisor of a command. Without it no command runs.
     supervisor: PathBuf,
     pub(super) handed_on: HandedOn,
+    sandbox: Option<Sandbox>,
+    /// Why there is no sandbox, once that was tried.
+    checked: Arc<OnceCell<Option<String>>>,
     running: Arc<Mutex<BTreeSet<Pid>>>,
 }
 
@@ -58,7 +66,19 @@ impl Shell {
     /// services, which only their whole name hands on.
     #[must_use]
     pub fn new(supervisor: impl Into<PathBuf>, names: &[String], keys: &[String]) -> Self {
-        Self { supervisor: supervisor.into(), handed_on: HandedOn::with(names, keys), running: Arc::default() }
+        Self { supervisor: supervisor.into(), handed_on: HandedOn::with(names, keys), ..Self::default() }
+    }
+
+    /// Returns the same with a sandbox, in which commands run that nobody is asked about.
+    #[must_use]
+    pub fn with_sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
+    /// Returns the sandbox that its commands run in, if there is one.
+    pub fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref()
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pid>> {
@@ -107,6 +127,8 @@ pub(super) struct Group {
     control: Option<UnixStream>,
     /// Its last words.
     over: Option<Remains>,
+    /// Where programs in the sandbox ask for a way out.
+    listener: Option<TcpListener>,
 }
 
 /// What a command left running when it ended.
@@ -122,7 +144,8 @@ pub(super) enum Remains {
 }
 
 impl Group {
-    /// Starts `shell -c command` in `cwd`, without a terminal, below a supervisor. The shell is looked for in `search`.
+    /// Starts `shell -c command` in `cwd`, without a terminal, below a supervisor, in the sandbox if there is a policy.
+    /// The shell is looked for in `search`.
     ///
     /// Returns the group and the reading end of its output.
     pub(super) async fn start(
@@ -131,10 +154,11 @@ impl Group {
         cwd: PathBuf,
         environment: Vec<(OsString, OsString)>,
         search: SearchPath,
+        policy: Option<SandboxPolicy>,
     ) -> io::Result<(Self, Receiver)> {
         let shell = shell.clone();
         // On a thread: the system takes its time, and no paused clock runs on meanwhile.
-        let starting = move || Self::spawn(shell, &command, &cwd, environment, &search);
+        let starting = move || Self::spawn(shell, &command, &cwd, environment, (&search, policy.as_ref()));
         tokio::task::spawn_blocking(starting).await.map_err(io::Error::other)?
     }
 
@@ -143,7 +167,7 @@ impl Group {
         command: &OsStr,
         cwd: &Path,
         environment: Vec<(OsString, OsString)>,
-        search: &SearchPath,
+        (search, policy): (&SearchPath, Option<&SandboxPolicy>),
     ) -> io::Result<(Self, Receiver)> {
         let (reader, writer) = io::pipe()?;
         let (mut ours, theirs) = Socket::pair()?;
@@ -166,18 +190,23 @@ impl Group {
         // The builder holds the writing end; the pipe would never end with it.
         drop(builder);
         let receiver = Receiver::from_owned_fd(reader.into())?;
-        let mut group = Self { shell, child, id, heard: Vec::new(), control: None, over: None };
+        let mut group = Self { shell, child, id, heard: Vec::new(), control: None, over: None, listener: None };
         ours.set_read_timeout(Some(START_LIMIT))?;
         ours.set_write_timeout(Some(START_LIMIT))?;
         let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
-        ours.write_all(&request(program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command]))?;
+        ours.write_all(&request(policy, program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command])?)?;
         loop {
             match group.next_answer() {
+                Some(SupervisorMessage::Listening) => {}
                 Some(SupervisorMessage::Started) => break,
                 Some(SupervisorMessage::NotStarted(error)) => return Err(io::Error::other(error)),
                 Some(_) => return Err(io::ErrorKind::InvalidData.into()),
                 None => {
-                    if hear(&mut ours, &mut group.heard)? == 0 {
+                    let (count, file) = hear_with_file(&ours, &mut group.heard)?;
+                    if let Some(file) = file {
+                        group.listener = Some(TcpListener::from(file));
+                    }
+                    if count == 0 {
                         return Err(io::Error::other("its supervisor exited"));
                     }
                 }
@@ -186,6 +215,11 @@ impl Group {
         ours.set_nonblocking(true)?;
         group.control = Some(UnixStream::from_std(ours)?);
         Ok((group, receiver))
+    }
+
+    /// Returns where programs of a command in the sandbox ask for a way out, once.
+    pub(super) fn take_listener(&mut self) -> Option<TcpListener> {
+        self.listener.take()
     }
 
     /// Returns the pulse of the command, for when it keeps silent.
@@ -286,6 +320,25 @@ fn last_words(mut control: Socket) -> Vec<u8> {
     let deadline = Instant::now() + END_LIMIT;
     while asked.is_ok() && Instant::now() < deadline && matches!(hear(&mut control, &mut heard), Ok(1..)) {}
     heard
+}
+
+/// As [`hear`], and takes the file that may come with what is heard.
+fn hear_with_file(control: &Socket, heard: &mut Vec<u8>) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut buffer = [0; 1024];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut files = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        match recvmsg(control, &mut [IoSliceMut::new(&mut buffer)], &mut files, RecvFlags::CMSG_CLOEXEC) {
+            Err(rustix::io::Errno::INTR) => {}
+            received => break received?.bytes,
+        }
+    };
+    heard.extend_from_slice(&buffer[..received]);
+    let file = files.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+        _ => None,
+    });
+    Ok((received, file))
 }
 
 fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {

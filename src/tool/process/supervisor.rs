@@ -10,7 +10,9 @@
 //! output; it exits when nothing is left that it could end.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
+use std::io::{self, IoSlice, Write as _};
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -21,6 +23,7 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -29,6 +32,7 @@ use tokio::time::{Instant, timeout};
 
 #[cfg(target_os = "linux")]
 use super::tree;
+use crate::sandbox::{self, SandboxPolicy};
 
 /// The argument that makes this program a supervisor.
 pub(super) const SUPERVISE: &str = "__supervise-command";
@@ -53,6 +57,8 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SupervisorMessage {
+    /// A socket that listens inside the sandbox comes with this.
+    Listening,
     Started,
     NotStarted(String),
     /// The command's leader has ended, with this status as wait(2) gives it; `None` if it could not be learnt.
@@ -67,12 +73,14 @@ pub(super) enum SupervisorMessage {
 /// Asks for the end at once, where closing the socket asks for it with a grace.
 pub(super) const AT_ONCE: u8 = b'!';
 
-/// Returns the bytes that ask a supervisor to run a program with these arguments.
-pub(super) fn request(program: &OsStr, arguments: &[&OsStr]) -> Vec<u8> {
-    let words: Vec<&[u8]> = [program].iter().chain(arguments).map(|word| word.as_bytes()).collect();
+/// Returns the bytes that ask a supervisor to run a program with these arguments, in the sandbox if there is a policy.
+pub(super) fn request(policy: Option<&SandboxPolicy>, program: &OsStr, arguments: &[&OsStr]) -> io::Result<Vec<u8>> {
+    let policy = policy.map(serde_json::to_string).transpose()?.unwrap_or_default();
+    let words = [OsStr::new(&policy), program];
+    let words: Vec<&[u8]> = words.iter().chain(arguments).map(|word| word.as_bytes()).collect();
     let body = words.join(&0);
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
-    [&length.to_le_bytes()[..], &body].concat()
+    Ok([&length.to_le_bytes()[..], &body].concat())
 }
 
 /// Runs as a supervisor if the arguments of this process say so. To be called before anything else.
@@ -96,14 +104,22 @@ fn supervise() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         nix::sys::prctl::set_child_subreaper(true)?;
-        // Nobody but root may look into this process or change it.
-        nix::sys::prctl::set_dumpable(false)?;
         nix::sys::prctl::set_name(c"belvedere-run")?;
     }
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let signals = Signals { child: signal(SignalKind::child())?, end: ending_signals()? };
         let mut control = UnixStream::from_std(control)?;
-        let Some((program, arguments)) = receive(&mut control).await else { return Ok(()) };
+        let Some(Request { policy, program, arguments }) = receive(&mut control).await else { return Ok(()) };
+        match enter_sandbox(&policy).and_then(|listener| Ok(listener.map(|it| hand_over(&control, &it)).transpose()?)) {
+            Ok(_) => {}
+            Err(error) => {
+                say(&mut control, &SupervisorMessage::NotStarted(format!("the sandbox failed: {error}"))).await;
+                return Ok(());
+            }
+        }
+        // Nobody but root may look into this process or change it.
+        #[cfg(target_os = "linux")]
+        nix::sys::prctl::set_dumpable(false)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).process_group(0);
         match command.spawn() {
@@ -121,6 +137,25 @@ fn supervise() -> io::Result<()> {
     })
 }
 
+/// Enters the sandbox that a policy describes, if there is one. Returns where its programs ask for a way out.
+fn enter_sandbox(policy: &[u8]) -> Result<Option<TcpListener>, Box<dyn std::error::Error>> {
+    if policy.is_empty() {
+        return Ok(None);
+    }
+    Ok(sandbox::enter(&serde_json::from_slice(policy)?, &std::env::current_dir()?)?)
+}
+
+/// Sends a socket to the other side, with the message that says so. There is room for it: nothing was sent before.
+fn hand_over(control: &UnixStream, listener: &TcpListener) -> io::Result<()> {
+    let line = serde_json::to_string(&SupervisorMessage::Listening)? + "\n";
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut files = SendAncillaryBuffer::new(&mut space);
+    let fds = [listener.as_fd()];
+    files.push(SendAncillaryMessage::ScmRights(&fds));
+    rustix::net::sendmsg(control, &[IoSlice::new(line.as_bytes())], &mut files, SendFlags::empty())?;
+    Ok(())
+}
+
 /// Lets go of the command's output, which ends when the command and its children have let go of it too.
 fn let_go_of_output() -> io::Result<()> {
     let nowhere = std::fs::File::options().write(true).open("/dev/null")?;
@@ -135,13 +170,21 @@ fn ending_signals() -> io::Result<[Arrivals; 4]> {
     Ok([terminate, hangup, signal(SignalKind::interrupt())?, signal(SignalKind::quit())?])
 }
 
+struct Request {
+    /// As JSON; nothing is for a command that runs outside.
+    policy: Vec<u8>,
+    program: OsString,
+    arguments: Vec<OsString>,
+}
+
 /// Reads the request; `None` if we are gone before it is complete.
-async fn receive(control: &mut UnixStream) -> Option<(OsString, Vec<OsString>)> {
+async fn receive(control: &mut UnixStream) -> Option<Request> {
     let length = control.read_u32_le().await.ok().filter(|length| *length <= MAX_REQUEST)?;
     let mut body = vec![0; usize::try_from(length).ok()?];
     control.read_exact(&mut body).await.ok()?;
     let mut words = body.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
-    Some((words.next()?, words.collect()))
+    let policy = words.next()?.into_encoded_bytes();
+    Some(Request { policy, program: words.next()?, arguments: words.collect() })
 }
 
 /// Says something; nobody may be listening any more.

@@ -19,6 +19,7 @@ use crate::app::timeline::Playback;
 use crate::app::{AgentState, Focus, ModelState, StateGroup, Tone};
 use crate::message::format::clock;
 use crate::permission::PermissionMode;
+use crate::sandbox::SandboxState;
 
 pub(super) fn draw(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
@@ -81,6 +82,9 @@ fn facts(ctx: &RenderContext<'_>, columns: usize, lowest: u8) -> Vec<Span<'stati
     let widened = if ctx.app.accepts_some_edits() { " +edits" } else { "" };
     let mode = if widened.is_empty() { mode } else { theme.warning };
     facts.push((format!("{}{widened}", status.mode.word()), mode, 5));
+    if status.sandbox.as_ref().is_some_and(|facts| facts.state == SandboxState::On) {
+        facts.push(("sandbox".to_owned(), theme.muted, 2));
+    }
     if ctx.app.composer().vi_mode() == Some(ViMode::Normal) {
         facts.push(("NORMAL".to_owned(), theme.accent, 8));
     }

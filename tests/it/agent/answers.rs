@@ -3,7 +3,8 @@
 use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::{
-    Access, AccessKind, Answer, ApprovalRequest, Grants, Holder, PermissionMode, Permissions, Preview, Project,
+    Access, AccessKind, Answer, ApprovalRequest, Confinement, Grants, Holder, PermissionMode, Permissions, Preview,
+    Project,
 };
 use belvedere::subagent::{Command, unattended_refusal};
 use serde_json::json;
@@ -99,7 +100,8 @@ async fn nobody_is_told_to_allow_more_than_was_asked() {
     for (command, named) in
         [("ls -la", Some("'Bash(ls -la)'")), ("echo 'a'", Some(r"'Bash(echo '\''a'\'')'")), ("ls *", None)]
     {
-        let access = Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true });
+        let access =
+            Access::new("Bash", AccessKind::Execute { command: command.to_owned(), confinement: Confinement::Guard });
         let permissions =
             Permissions::new(Project::at("/work/shop".into()), PermissionMode::Default, Grants::default());
         let words = unattended_refusal(permissions.offer(&access).as_ref());

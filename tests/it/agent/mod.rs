@@ -29,6 +29,7 @@ mod reload;
 mod report;
 mod restricted;
 mod rewind;
+mod sandbox;
 mod scopes;
 mod silence;
 mod steering;

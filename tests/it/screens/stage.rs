@@ -15,7 +15,7 @@ use belvedere::app::{
     UserChoice,
 };
 use belvedere::message::{AgentId, AssistantMessage, Block, MessageId, Spent, ToolCall, ToolInput, ToolResult, Usage};
-use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
+use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Confinement, Grant, PermissionMode};
 use belvedere::provider::StopReason;
 use belvedere::session::Unsent;
 use belvedere::subagent::Command;
@@ -357,7 +357,10 @@ impl Stage {
 pub(crate) fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
     ApprovalRequest {
         id: ApprovalId { agent: AgentId(agent), call_id: id.to_owned(), number: 0 },
-        access: Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true }),
+        access: Access::new(
+            "Bash",
+            AccessKind::Execute { command: command.to_owned(), confinement: Confinement::Guard },
+        ),
         title: command.to_owned(),
         preview: None,
         grant: Some(Grant::Command(command.to_owned())),

@@ -14,6 +14,7 @@ use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
+use belvedere::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
@@ -40,11 +41,45 @@ fn make_repository(root: &std::path::Path) {
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
-    belvedere::tool::standard_tools(&Shell::new(env!("CARGO_BIN_EXE_belvedere"), &[], &[]))
+    belvedere::tool::standard_tools(&shell())
+}
+
+pub(crate) fn shell() -> Shell {
+    Shell::new(env!("CARGO_BIN_EXE_belvedere"), &[], &[])
+}
+
+/// Returns a sandbox and the shell that runs commands in it, with its files in `folder` and a home there; `None` where the
+/// system has none, which is not what tests are about.
+pub(crate) async fn sandboxed(folder: &std::path::Path, hosts: &[&str]) -> Option<(Sandbox, Shell)> {
+    let places = SandboxPlaces { home: Some(folder.join("home")), ..SandboxPlaces::default() };
+    let hosts = Hosts::new(hosts.iter().map(|host| (*host).to_owned()));
+    let sandbox = Sandbox::new(places, folder.join("cache"), hosts, true).unwrap();
+    let shell = shell().with_sandbox(sandbox.clone());
+    match shell.check_sandbox().await {
+        None => Some((sandbox, shell)),
+        Some(why) => {
+            assert_eq!(sandbox.state(), SandboxState::Unavailable(why));
+            None
+        }
+    }
+}
+
+/// Returns what keeps reports in a folder, in the time that a disk takes.
+fn keep_in(folder: &std::path::Path) -> KeepReport {
+    let folder = folder.to_path_buf();
+    Arc::new(move |name, report| {
+        let path = folder.join(format!("{name}.report.md"));
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::fs::write(&path, report).await.ok().map(|()| path)
+        })
+    })
 }
 
 /// What a session is made of.
 pub(crate) struct Parts {
+    /// What `/sandbox` is about.
+    pub(crate) sandbox: Option<Sandbox>,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) tools: ToolSet,
     pub(crate) mode: PermissionMode,
@@ -88,6 +123,7 @@ impl Parts {
         let main_limits = Limits { max_turns: None, max_tool_calls: None, ..limits.child.clone() };
         Self {
             provider,
+            sandbox: None,
             tools: standard_tools(),
             mode: PermissionMode::Default,
             limits,
@@ -162,10 +198,10 @@ impl Session {
         let (sender, events) = mpsc::channel(64);
         let (commands, orders) = mpsc::unbounded_channel();
         let approvals = ApprovalQueue::default();
-        let kept = reports.path().to_path_buf();
         let (log, logged) = memory_log::start();
         let copies = FileCopies::below(state.path().join("files"));
         let tree = Tree::new(TreeSetup {
+            sandbox: parts.sandbox,
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
             budget: parts.budget,
@@ -184,16 +220,7 @@ impl Session {
             subagent_model: parts.subagent_model,
             compact_model: parts.compact_model,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
-            keep_report: parts.keep_report.unwrap_or_else(|| {
-                Arc::new(move |name, report| {
-                    let path = kept.join(format!("{name}.report.md"));
-                    Box::pin(async move {
-                        // A disk takes its time.
-                        tokio::time::sleep(Duration::from_millis(20)).await;
-                        tokio::fs::write(&path, report).await.ok().map(|()| path)
-                    })
-                })
-            }),
+            keep_report: parts.keep_report.unwrap_or_else(|| keep_in(reports.path())),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
             worktrees: Some(Arc::new(worktrees)),
             copies: copies.clone(),

@@ -1,6 +1,6 @@
 //! Commands: their output, their time, and that nothing of them is left.
 
-use belvedere::permission::{AccessKind, Preview};
+use belvedere::permission::{AccessKind, Confinement, Preview};
 use belvedere::tool::{ToolOutput, ToolView, bound_text};
 use serde_json::json;
 
@@ -45,7 +45,7 @@ async fn a_plan_names_the_whole_command() {
     let bench = Bench::new();
     let input = json!({"command": "make\nrm x", "description": "Build it"});
     let plan = bench.plan("Bash", input).await.unwrap();
-    assert_eq!(plan.access, AccessKind::Execute { command: "make\nrm x".to_owned(), guarded: false });
+    assert_eq!(plan.access, AccessKind::Execute { command: "make\nrm x".to_owned(), confinement: Confinement::None });
     assert_eq!(plan.preview, Some(Preview::Note { text: "Build it".to_owned() }));
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules, ToolKind,
-    is_read_only,
+    Access, AccessKind, Confinement, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
+    ToolKind, is_read_only,
 };
 use serde_json::json;
 
@@ -114,7 +114,7 @@ async fn a_status_does_not_look_into_submodules() {
 /// Whether a command would run without a question.
 async fn is_guarded(bench: &Bench, command: &str) -> bool {
     match bench.plan("Bash", json!({"command": command})).await.unwrap().access {
-        AccessKind::Execute { guarded, .. } => guarded,
+        AccessKind::Execute { confinement, .. } => confinement == Confinement::Guard,
         other => panic!("{other:?}"),
     }
 }
@@ -329,7 +329,11 @@ async fn repositories_of_every_kind_are_read_without_a_question() {
             let call = tools.find("Bash").unwrap().parse(&super::args(json!({"command": command})));
             let Ok(call) = call.prepare(&inner).await else { panic!("{command} cannot be prepared") };
             let access = &call.plan.access;
-            assert!(matches!(access, AccessKind::Execute { guarded: true, .. }), "{command} in {:?}", inner.cwd);
+            assert!(
+                matches!(access, AccessKind::Execute { confinement: Confinement::Guard, .. }),
+                "{command} in {:?}",
+                inner.cwd
+            );
             let output = call.run.await;
             (!output.is_error).then(|| text_of(&output))
         }

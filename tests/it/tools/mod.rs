@@ -9,6 +9,7 @@ mod program;
 mod reading;
 mod replacing;
 mod rewinding;
+mod sandbox;
 mod searches;
 mod symbol_kinds;
 mod symbols;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use belvedere::message::ResultPart;
 use belvedere::permission::AccessKind;
-use belvedere::tool::{Args, Freshness, Plan, ToolContext, ToolOutput, ToolSet};
+use belvedere::tool::{Args, Freshness, Plan, SandboxUse, ToolContext, ToolOutput, ToolSet};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -49,6 +50,7 @@ impl Bench {
             progress: sender,
             result_chars: 50_000,
             freshness: Arc::new(Freshness::default()),
+            sandbox: SandboxUse::ReadWrite,
         };
         Self { folder, context, progress }
     }

@@ -52,7 +52,7 @@ fn inputs_have_claude_codes_fields() {
     assert_eq!(fields("Read"), ["file_path", "offset", "limit"]);
     assert_eq!(fields("Write"), ["file_path", "content"]);
     assert_eq!(fields("Edit"), ["file_path", "old_string", "new_string", "replace_all"]);
-    assert_eq!(fields("Bash"), ["command", "timeout", "description"]);
+    assert_eq!(fields("Bash"), ["command", "timeout", "description", "dangerouslyDisableSandbox"]);
     assert_eq!(fields("Glob"), ["pattern", "path"]);
     assert_eq!(fields("LS"), ["path", "ignore"]);
     assert_eq!(fields("TodoWrite"), ["todos"]);

@@ -46,6 +46,8 @@ impl Bench {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.home.path())
+            // What these are about is asked only where there is no sandbox.
+            .env("BELVEDERE_SANDBOX_ENABLED", "false")
             .env("OPENAI_BASE_URL", self.model.base())
             .stdin(Stdio::null());
         command

@@ -1,0 +1,28 @@
+//! What is asked of `/sandbox`, on the screen and without one.
+
+use std::path::PathBuf;
+
+use crate::sandbox::Hosts;
+use crate::subagent::Command;
+
+/// How the command is written.
+pub const SANDBOX_USAGE: &str = "/sandbox [on|off|test PATH|allow HOST]";
+
+pub enum SandboxCommand {
+    Show,
+    Order(Command),
+}
+
+impl SandboxCommand {
+    /// Reads the words after the command's name; `None` if they ask for nothing it can do.
+    pub fn parse(words: &str) -> Option<Self> {
+        match words.trim().split_once(' ').map_or((words.trim(), ""), |(act, rest)| (act, rest.trim())) {
+            ("", "") => Some(Self::Show),
+            ("on", "") => Some(Self::Order(Command::SetSandbox { on: true })),
+            ("off", "") => Some(Self::Order(Command::SetSandbox { on: false })),
+            ("allow", host) if Hosts::is_host(host) => Some(Self::Order(Command::AllowHost { host: host.to_owned() })),
+            ("test", path) if !path.is_empty() => Some(Self::Order(Command::TestSandbox { path: PathBuf::from(path) })),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What a session without a screen keeps of events, to say it when it is asked.
+//!
+//! Owns what fills the context of each agent, and what holds in the sandbox.
+
+use std::collections::HashMap;
+
+use super::rows::SET_IN;
+use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
+use crate::app::{context_rows, context_total};
+use crate::message::AgentId;
+use crate::sandbox::SandboxFacts;
+
+#[derive(Debug, Default)]
+pub(super) struct KnownFacts {
+    filled: HashMap<AgentId, ContextUse>,
+    sandbox: Option<SandboxFacts>,
+}
+
+impl KnownFacts {
+    pub(super) fn apply(&mut self, event: &LogEvent) {
+        match event {
+            LogEvent::Agent(AgentEvent {
+                agent, kind: EventKind::Context(ContextEvent::Measured { filled }), ..
+            }) => drop(self.filled.insert(*agent, filled.clone())),
+            event => {
+                if let Some(SessionEvent::SandboxChanged { facts }) = event.of_session() {
+                    self.sandbox = Some(facts.clone());
+                }
+            }
+        }
+    }
+
+    /// Returns what fills the context of an agent, or why that is not known.
+    pub(super) fn context(&self, agent: Option<AgentId>) -> Result<Vec<String>, &'static str> {
+        let filled = agent.and_then(|agent| self.filled.get(&agent));
+        let filled = filled.ok_or("nothing sent to the model yet; see /tasks")?;
+        let rows = context_rows(filled);
+        let rows = rows.iter().map(|row| format!("{SET_IN}{}: {}, {}", row.label, row.size(), row.percent()));
+        Ok(std::iter::once(format!("context: {}", context_total(filled))).chain(rows).collect())
+    }
+
+    /// Returns what holds in the sandbox, or why that is not known.
+    pub(super) fn sandbox(&self) -> Result<Vec<String>, &'static str> {
+        let facts = self.sandbox.as_ref().ok_or("it is not known yet whether there is a sandbox")?;
+        Ok(facts.page().lines().map(|line| format!("{SET_IN}{line}")).collect())
+    }
+}

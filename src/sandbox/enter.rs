@@ -1,0 +1,112 @@
+//! Entering the sandbox: what this process and all that it starts can reach from then on.
+//!
+//! Owns the order of the steps, namespaces and rights. Leaves single steps to `mounts`, `loopback` and `filter`.
+//! Invariant: every step is done, or the error says which one could not be and nothing may be started.
+//!
+//! Files are kept twice: read-only mounts also refuse what Landlock has no word for (modes, owners, times), and Landlock
+//! also holds where a mount could not be changed. Landlock keeps processes apart, too: nothing inside can signal or trace
+//! what is outside.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getegid, geteuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
+};
+
+use super::proxy::PORT;
+use super::{SandboxError, SandboxPolicy, filter, loopback, mounts};
+
+/// Devices that commands open to write, and which do nothing by it.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    mounts::SHARED_MEMORY,
+];
+
+/// Puts this process into the sandbox, for good, and everything that it starts from now on. It must have one thread only.
+/// `cwd` is its working directory. Returns the socket that a [`super::SandboxProxy`] serves, unless there is a network.
+pub fn enter(policy: &SandboxPolicy, cwd: &Path) -> Result<Option<TcpListener>, SandboxError> {
+    let (user, group) = (geteuid(), getegid());
+    let mut spaces = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
+    if !policy.has_network {
+        spaces |= CloneFlags::CLONE_NEWNET;
+    }
+    unshare(spaces).map_err(SandboxError::at("namespaces"))?;
+    // Everybody stays who they are. Groups cannot be given up inside, as they may be what keeps files closed.
+    for (file, line) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ] {
+        std::fs::write(Path::new("/proc/self").join(file), line).map_err(SandboxError::at("names of users"))?;
+    }
+    mounts::change(policy).map_err(SandboxError::at("mounts"))?;
+    // It was a place on a mount that has another one on top of it now.
+    #[expect(clippy::disallowed_methods, reason = "this process is the command's, and no agent's")]
+    std::env::set_current_dir(cwd).map_err(SandboxError::at("working directory"))?;
+    let listener = if policy.has_network { None } else { Some(own_network().map_err(SandboxError::at("network"))?) };
+    drop_rights().map_err(SandboxError::at("rights"))?;
+    restrict_files(policy)?;
+    filter::apply().map_err(SandboxError::at("system calls"))?;
+    Ok(listener)
+}
+
+/// Makes the network of its own work, and returns the socket on which it hears of those who want out.
+fn own_network() -> io::Result<TcpListener> {
+    loopback::up()?;
+    TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))
+}
+
+/// Gives up all rights that the new namespaces came with, also for programs of root.
+fn drop_rights() -> rustix::io::Result<()> {
+    for bit in 0..u64::BITS {
+        let right = CapabilitySet::from_bits_retain(1 << bit);
+        // An error names the first that this kernel does not know.
+        if !matches!(capability_is_in_bounding_set(right), Ok(true)) {
+            continue;
+        }
+        remove_capability_from_bounding_set(right)?;
+    }
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+}
+
+/// Lets files be read everywhere, and written where the policy says so and in devices that do nothing by it.
+fn restrict_files(policy: &SandboxPolicy) -> Result<(), SandboxError> {
+    let status = ruleset(policy).map_err(SandboxError::at("Landlock"))?;
+    if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
+        return Err(SandboxError::at("Landlock")("the kernel does not enforce it"));
+    }
+    Ok(())
+}
+
+fn ruleset(policy: &SandboxPolicy) -> Result<RestrictionStatus, RulesetError> {
+    let newest = ABI::V6;
+    let all = AccessFs::from_all(newest);
+    Ruleset::default()
+        // Without this there is no sandbox; what newer kernels add is used where it is there.
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V3))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(all)?
+        .scope(Scope::from_all(newest))?
+        .create()?
+        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
+        .add_rules(path_beneath_rules(&policy.writable, all))?
+        .add_rules(path_beneath_rules(DEVICES, all))?
+        .restrict_self()
+}

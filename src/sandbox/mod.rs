@@ -1,0 +1,51 @@
+//! What a command can reach, kept by the kernel: files, the network, other processes.
+//!
+//! A command that runs in the sandbox needs nobody's yes, because what it could do is bounded whatever it is. Owns the
+//! policy of one command, what is protected and hidden in every policy, entering the sandbox, and telling a refusal of the
+//! sandbox from other failures. Leaves starting processes to `tool` and which commands run inside to `permission`.
+//! Invariants: a process that cannot enter wholly does not go on; nothing inside can leave it or widen it; where the kernel
+//! lacks a part, there is no sandbox at all.
+
+mod denial;
+#[cfg(target_os = "linux")]
+mod enter;
+mod facts;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod loopback;
+#[cfg(target_os = "linux")]
+mod mounts;
+mod places;
+mod policy;
+mod proxy;
+mod session;
+
+pub use denial::refused_line;
+#[cfg(target_os = "linux")]
+pub use enter::enter;
+pub use facts::SandboxFacts;
+pub use places::{LinkedDirs, SandboxPlaces};
+pub use policy::{Intrusion, SandboxPolicy};
+pub use proxy::{Hosts, SandboxProxy};
+pub use session::{Sandbox, SandboxState};
+
+/// Why a command cannot run in the sandbox.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {source}")]
+pub struct SandboxError {
+    step: &'static str,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl SandboxError {
+    fn at<E: Into<Box<dyn std::error::Error + Send + Sync>>>(step: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Self { step, source: error.into() }
+    }
+}
+
+/// Refuses: only Linux has a sandbox so far.
+#[cfg(not(target_os = "linux"))]
+pub fn enter(_policy: &SandboxPolicy, _cwd: &std::path::Path) -> Result<Option<std::net::TcpListener>, SandboxError> {
+    Err(SandboxError { step: "this system", source: "no sandbox is known for it".into() })
+}

@@ -1,0 +1,113 @@
+//! What can be written and what is seen, as mounts of the process's own.
+//!
+//! Owns making all mounts read-only but the writable folders, and putting the protected and the hidden in their places.
+//! Invariant: nothing of it is seen outside.
+
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sys::statvfs::{FsFlags, statvfs};
+
+use super::SandboxPolicy;
+
+/// Where programs share memory by name; each sandbox has its own.
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+
+pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
+    // Nothing is passed on from here; what is mounted outside still comes in.
+    set(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
+    let before = mount_points()?;
+    for folder in &policy.writable {
+        set(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+    }
+    let is_writable = |path: &Path| policy.writable.iter().any(|folder| path.starts_with(folder));
+    for place in before.iter().filter(|place| !is_writable(place)) {
+        match make_read_only(place) {
+            // Another mount lies on top of it, or nobody can reach it. Landlock holds there.
+            Ok(()) | Err(Errno::EINVAL | Errno::EACCES | Errno::ENOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let shared = Path::new(SHARED_MEMORY);
+    if shared.is_dir() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        mount(Some("tmpfs"), shared, Some("tmpfs"), flags, Some("mode=1777")).map_err(io::Error::from)?;
+    }
+    // A mount cannot be renamed, and so no protected place goes away with the folder that it lies in.
+    for parent in policy.protected.iter().flat_map(|place| pinned(place, policy)) {
+        set(Some(&parent), &parent, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+    }
+    for place in &policy.protected {
+        set(Some(place), place, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+        make_read_only(place)?;
+    }
+    let (file, folder) = &policy.masks;
+    for place in &policy.hidden {
+        let mask = if place.is_dir() { folder } else { file };
+        set(Some(mask), place, MsFlags::MS_BIND)?;
+        make_read_only(place)?;
+    }
+    Ok(())
+}
+
+/// Returns the folders between a writable folder and a protected place in it, the outermost first.
+fn pinned(place: &Path, policy: &SandboxPolicy) -> Vec<PathBuf> {
+    let top =
+        policy.writable.iter().filter(|folder| place.starts_with(folder)).max_by_key(|folder| folder.as_os_str().len());
+    let between = place.ancestors().skip(1).take_while(|part| top.is_some_and(|top| *part != top.as_path()));
+    let mut between: Vec<PathBuf> = between.map(Path::to_path_buf).collect();
+    between.reverse();
+    // One that is a mount already is kept: it would hide what was put into it.
+    between.retain(|part| !is_mount(part));
+    between
+}
+
+fn is_mount(path: &Path) -> bool {
+    mount_points().is_ok_and(|points| points.iter().any(|point| point == path))
+}
+
+fn set(source: Option<&Path>, target: &Path, flags: MsFlags) -> io::Result<()> {
+    let named = |errno: Errno| io::Error::new(io::Error::from(errno).kind(), format!("{}: {errno}", target.display()));
+    mount(source, target, None::<&str>, flags, None::<&str>).map_err(named)
+}
+
+/// Makes one mount read-only and leaves the rest of it as it is: what came from outside may not be loosened.
+fn make_read_only(place: &Path) -> Result<(), Errno> {
+    let is = statvfs(place)?.flags();
+    let kept = [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
+    flags.extend(kept.iter().filter(|(found, _)| is.contains(*found)).map(|(_, keep)| *keep));
+    if !is.intersects(FsFlags::ST_NOATIME | FsFlags::ST_RELATIME) {
+        flags |= MsFlags::MS_STRICTATIME;
+    }
+    mount(None::<&Path>, place, None::<&str>, flags, None::<&str>)
+}
+
+/// Returns where something is mounted, as proc_pid_mountinfo(5) lists it: the fifth field of each line, in which blanks
+/// are written in octal.
+fn mount_points() -> io::Result<Vec<PathBuf>> {
+    let listing = std::fs::read("/proc/self/mountinfo")?;
+    let fields = listing.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    Ok(fields.map(unescaped).collect())
+}
+
+fn unescaped(field: &[u8]) -> PathBuf {
+    let (mut bytes, mut rest) = (Vec::with_capacity(field.len()), field);
+    while let [first, tail @ ..] = rest {
+        let octal = tail.get(..3).filter(|_| *first == b'\\');
+        let code = octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &tail[3..] } else { tail };
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}

@@ -1,0 +1,273 @@
+//! The way out of the sandbox: a proxy that lets through what goes to hosts on a list.
+//!
+//! A sandbox has a network of its own, where nothing answers but what runs inside, and this. Owns the requests that a
+//! proxy gets (RFC 9110, section 9.3.6, and `http://` addresses in full), which hosts are on the list, and keeping what was
+//! refused. Invariants: a name that leads to this machine or its neighbours is refused unless the list has that very name;
+//! nothing but the first request of a connection is looked at, and it goes to one host for good.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// The port of the proxy inside, where all ports are free.
+pub(super) const PORT: u16 = 3128;
+/// Bytes of a request's head.
+const MAX_HEAD: usize = 32 << 10;
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+/// Connections of one command at the same time.
+const MAX_CONNECTIONS: usize = 256;
+/// Hosts that are remembered as refused.
+const MAX_REFUSED: usize = 20;
+
+/// Hosts that commands may reach: `example.com`, with a port `example.com:8080`, or `*.example.com` for all below.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hosts(Vec<String>);
+
+impl Hosts {
+    #[must_use]
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self(names.into_iter().map(|name| name.to_ascii_lowercase()).collect())
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    pub(super) fn add(&mut self, name: &str) {
+        let name = name.to_ascii_lowercase();
+        if !self.0.contains(&name) {
+            self.0.push(name);
+        }
+    }
+
+    /// Returns `true` if a name can stand on the list.
+    #[must_use]
+    pub fn is_host(name: &str) -> bool {
+        let (host, port) = name.rsplit_once(':').map_or((name, None), |(host, port)| (host, Some(port)));
+        let host = host.strip_prefix("*.").unwrap_or(host);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        !host.is_empty()
+            && host.chars().all(is_plain)
+            && !host.starts_with('.')
+            && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    }
+
+    /// Says how the list has a host; `None` if it has not.
+    fn entry(&self, host: &str, port: u16) -> Option<Entry> {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let covers = |name: &&String| {
+            let (name, own) = name.rsplit_once(':').map_or((name.as_str(), None), |(name, own)| (name, Some(own)));
+            own.is_none_or(|own| own == port.to_string())
+                && match name.strip_prefix("*.") {
+                    Some(top) => host.strip_suffix(top).is_some_and(|rest| rest.ends_with('.')),
+                    None => name == host,
+                }
+        };
+        let found = self.0.iter().find(covers)?;
+        Some(if found.starts_with("*.") { Entry::Below } else { Entry::Named })
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Entry {
+    Named,
+    Below,
+}
+
+/// The proxy of one command. It ends when it is dropped.
+#[derive(Debug)]
+pub struct SandboxProxy {
+    refused: Arc<Mutex<BTreeSet<String>>>,
+    _task: AbortOnDrop,
+}
+
+#[derive(Debug)]
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl SandboxProxy {
+    /// Serves what connects to a socket that listens inside.
+    pub fn serve(listener: std::net::TcpListener, hosts: Hosts) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let refused = Arc::<Mutex<BTreeSet<String>>>::default();
+        let door = Arc::new(Door { hosts, refused: refused.clone() });
+        let task = tokio::spawn(async move {
+            let mut open = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                while open.try_join_next().is_some() {}
+                if open.len() >= MAX_CONNECTIONS {
+                    open.join_next().await;
+                }
+                let door = door.clone();
+                open.spawn(async move { door.serve(stream).await });
+            }
+        });
+        Ok(Self { refused, _task: AbortOnDrop(task) })
+    }
+
+    /// Returns the hosts that were asked for and refused, as `host:port`.
+    pub fn refused(&self) -> Vec<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+struct Door {
+    hosts: Hosts,
+    refused: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// The first request of a connection.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    host: String,
+    port: u16,
+    /// What the host gets of the head; nothing if only a way to it is asked for.
+    head: Vec<u8>,
+}
+
+impl Door {
+    async fn serve(&self, mut inside: TcpStream) -> Option<()> {
+        let (head, rest) = timeout(HEAD_LIMIT, read_head(&mut inside)).await.ok()?.ok()??;
+        let Some(request) = Request::parse(&head) else {
+            return answer(&mut inside, "400 Bad Request", "This proxy takes CONNECT, and http:// addresses in full.")
+                .await;
+        };
+        let place = format!("{}:{}", request.host, request.port);
+        let mut outside = match self.reach(&request).await {
+            Ok(stream) => stream,
+            Err(Refusal::NotListed) => {
+                self.note(place.clone());
+                let words = format!("The sandbox refuses {place}: network is unreachable from inside.");
+                return answer(&mut inside, "403 Forbidden", &words).await;
+            }
+            Err(Refusal::Failed(error)) => {
+                return answer(&mut inside, "502 Bad Gateway", &format!("Cannot reach {place}: {error}.")).await;
+            }
+        };
+        if request.head.is_empty() {
+            inside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.ok()?;
+        }
+        outside.write_all(&request.head).await.ok()?;
+        outside.write_all(&rest).await.ok()?;
+        copy_bidirectional(&mut inside, &mut outside).await.ok().map(drop)
+    }
+
+    fn note(&self, place: String) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MAX_REFUSED {
+            refused.insert(place);
+        }
+    }
+
+    async fn reach(&self, request: &Request) -> Result<TcpStream, Refusal> {
+        let entry = self.hosts.entry(&request.host, request.port).ok_or(Refusal::NotListed)?;
+        let connecting = async {
+            let found = tokio::net::lookup_host((request.host.as_str(), request.port)).await?;
+            let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
+            for address in found {
+                if is_near(address.ip()) && entry != Entry::Named {
+                    last = io::Error::new(io::ErrorKind::PermissionDenied, "it leads to this machine or its network");
+                    continue;
+                }
+                match TcpStream::connect(address).await {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) => last = error,
+                }
+            }
+            Err(last)
+        };
+        let late = || Err(io::ErrorKind::TimedOut.into());
+        timeout(CONNECT_LIMIT, connecting).await.unwrap_or_else(|_| late()).map_err(Refusal::Failed)
+    }
+}
+
+enum Refusal {
+    NotListed,
+    Failed(io::Error),
+}
+
+/// Returns `true` for addresses of this machine and of networks around it.
+fn is_near(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast()
+        }
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => is_near(IpAddr::V4(v4)),
+            None => v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local(),
+        },
+    }
+}
+
+/// Reads up to the blank line that ends a head. Returns it, and what came after it.
+async fn read_head(stream: &mut TcpStream) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(end) = memchr::memmem::find(&bytes, b"\r\n\r\n") {
+            let rest = bytes.split_off(end + 4);
+            return Ok(Some((bytes, rest)));
+        }
+        if bytes.len() > MAX_HEAD || stream.read_buf(&mut bytes).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+async fn answer(stream: &mut TcpStream, status: &str, words: &str) -> Option<()> {
+    let length = words.len() + 1;
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close");
+    stream.write_all(format!("{head}\r\n\r\n{words}\n").as_bytes()).await.ok()
+}
+
+impl Request {
+    fn parse(head: &[u8]) -> Option<Self> {
+        let head = std::str::from_utf8(head).ok()?;
+        let (line, fields) = head.split_once("\r\n")?;
+        let [method, target, version] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        if !version.starts_with("HTTP/1.") {
+            return None;
+        }
+        if method == "CONNECT" {
+            let (host, port) = host_and_port(target, None)?;
+            return Some(Self { host, port, head: Vec::new() });
+        }
+        let rest = target.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (host, port) = host_and_port(authority, Some(80))?;
+        // What is between us, and what would keep the connection for a request to somebody else.
+        let is_ours = |field: &&str| {
+            let name = field.split(':').next().unwrap_or_default().to_ascii_lowercase();
+            !name.is_empty() && !name.starts_with("proxy-") && name != "connection" && name != "keep-alive"
+        };
+        let fields: String = fields.split("\r\n").filter(is_ours).map(|field| format!("{field}\r\n")).collect();
+        let path = if path.is_empty() { "/" } else { path };
+        let head = format!("{method} {path} {version}\r\n{fields}Connection: close\r\n\r\n").into_bytes();
+        Some(Self { host, port, head })
+    }
+}
+
+fn host_and_port(authority: &str, port: Option<u16>) -> Option<(String, u16)> {
+    // A name and a password before the host are for nobody.
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().ok()?),
+        None => (authority, port?),
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    (!host.is_empty() && host.chars().all(is_plain)).then(|| (host.to_ascii_lowercase(), port))
+}

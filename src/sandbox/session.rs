@@ -1,0 +1,120 @@
+//! The sandbox of one session: whether it is on, what its policies are made of, its temporary files.
+//!
+//! Owns the state that all agents of a session share. Leaves finding out whether the kernel can to `tool`, which starts a
+//! process for it. Invariant: a change holds for the next command; nothing of a session is left on the disk when it has
+//! ended.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use super::places::cache_variables;
+use super::proxy::PORT;
+use super::{Hosts, LinkedDirs, SandboxFacts, SandboxPlaces, SandboxPolicy};
+
+/// The sandbox of a session. Copies share one state.
+#[derive(Debug, Clone)]
+pub struct Sandbox(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Holds what is written by nobody else.
+    folder: TempDir,
+    cache: PathBuf,
+    places: SandboxPlaces,
+    state: RwLock<SandboxState>,
+    hosts: RwLock<Hosts>,
+}
+
+/// Whether commands run in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxState {
+    On,
+    /// The user wants none.
+    Off,
+    /// It cannot be had, for this reason.
+    Unavailable(String),
+}
+
+impl Sandbox {
+    /// Returns the sandbox of a session whose commands keep their caches below `cache`. It makes a folder for temporary
+    /// files; returns an error if that cannot be.
+    pub fn new(mut places: SandboxPlaces, cache: PathBuf, hosts: Hosts, is_on: bool) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("belvedere-").tempdir()?;
+        let top = folder.path().canonicalize()?;
+        let private = |name: &str, mode: u32| std::fs::DirBuilder::new().mode(mode).create(top.join(name));
+        private("tmp", 0o700)?;
+        private("no-folder", 0)?;
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(top.join("no-file"))?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&cache)?;
+        places.masks = (top.join("no-file"), top.join("no-folder"));
+        places.writable.extend([top.join("tmp"), cache.clone()]);
+        let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
+        Ok(Self(Arc::new(Inner { folder, cache, places, state, hosts: RwLock::new(hosts) })))
+    }
+
+    pub fn state(&self) -> SandboxState {
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_state(&self, state: SandboxState) {
+        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// Turns it on or off for the next command. Where there can be none, there is none.
+    pub fn turn(&self, on: bool) {
+        let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(*state, SandboxState::Unavailable(_)) {
+            *state = if on { SandboxState::On } else { SandboxState::Off };
+        }
+    }
+
+    /// Lets commands reach one more host.
+    pub fn allow_host(&self, name: &str) {
+        self.0.hosts.write().unwrap_or_else(PoisonError::into_inner).add(name);
+    }
+
+    pub fn hosts(&self) -> Hosts {
+        self.0.hosts.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns what holds for commands of the project at `root`. Blocks.
+    pub fn facts(&self, root: &Path) -> SandboxFacts {
+        SandboxFacts::new(self.state(), &self.policy(&[root], None), &self.hosts())
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.state() == SandboxState::On
+    }
+
+    /// See [`SandboxPlaces::policy`]. Blocks.
+    pub fn policy(&self, folders: &[&Path], linked: Option<&LinkedDirs>) -> SandboxPolicy {
+        self.0.places.policy(folders, linked)
+    }
+
+    /// Returns the variables that a command needs inside: where its temporary files and its caches lie.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        let temporary = self.0.folder.path().join("tmp").into_os_string();
+        let caches = cache_variables(&self.0.cache).map(|(name, path)| (name.into(), path.into_os_string()));
+        let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), temporary.clone()));
+        temporary.into_iter().chain(caches).chain(self.ways_out()).collect()
+    }
+
+    /// Returns the variables that lead programs to the proxy, where there is one.
+    fn ways_out(&self) -> Vec<(OsString, OsString)> {
+        if self.0.places.has_network {
+            return Vec::new();
+        }
+        let proxy = format!("http://127.0.0.1:{PORT}");
+        let both =
+            |name: &str, value: &str| [name.to_owned(), name.to_lowercase()].map(|name| (name.into(), value.into()));
+        let ways = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(|name| both(name, &proxy));
+        ways.into_iter().chain([both("NO_PROXY", "localhost,127.0.0.1,::1")]).flatten().collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! The sandbox of a session: from what the user has set to what is said of it.
+//!
+//! Owns which places it is made of, and the look at whether the system has one. Leaves what holds inside to `sandbox`.
+//! Invariants: nobody waits for the look but a first command; a demonstration and a run without a project have none.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::worktrees::AbortOnDrop;
+use super::{Options, SessionHandles, SessionKind};
+use crate::agent::{SessionEvent, Sink};
+use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings};
+use crate::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
+use crate::session::project_dir;
+use crate::tool::Shell;
+
+/// What the shell of a session is made of.
+type MadeOf<'a> = (&'a Options, &'a Config, Option<&'a Paths>, &'a ProjectRoot);
+
+/// Returns how commands of a session are run, and says so if there is no sandbox. `keys` are the variables of services.
+pub(super) async fn shell(
+    (options, config, paths, ground): MadeOf<'_>,
+    keys: impl Iterator<Item = &str>,
+    kept: &mut SessionHandles,
+    sink: &Sink,
+) -> Shell {
+    let keys: Vec<String> = keys.map(str::to_owned).collect();
+    let shell = Shell::new(&options.program, &config.tool_environment, &keys);
+    let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live && ground.is_project) else { return shell };
+    match of_session(&config.sandbox, paths, &ground.root) {
+        Ok(sandbox) => {
+            let shell = shell.with_sandbox(sandbox.clone());
+            kept.checking = Some(look(shell.clone(), sandbox, ground.root.clone(), sink.clone()));
+            shell
+        }
+        Err(error) => {
+            let why = format!("there is no folder for its temporary files: {error}");
+            sink.notify(format!("No sandbox here ({why}): commands ask before they run.")).await;
+            shell
+        }
+    }
+}
+
+fn of_session(settings: &SandboxSettings, paths: &Paths, root: &Path) -> io::Result<Sandbox> {
+    let home = Environment::of_process().home();
+    let full = |path: &PathBuf| match (path.strip_prefix("~"), &home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.clone(),
+    };
+    let own = [paths.state_dir.clone(), paths.config_dir.clone()];
+    let places = SandboxPlaces {
+        writable: settings.write.iter().map(full).collect(),
+        hidden: settings.hide.iter().map(full).chain(own).collect(),
+        has_network: settings.network,
+        home,
+        ..SandboxPlaces::default()
+    };
+    let hosts = Hosts::new(settings.hosts.iter().cloned());
+    Sandbox::new(places, project_dir(&paths.cache_dir, root), hosts, settings.enabled)
+}
+
+/// Finds out whether the system has the sandbox, and says so.
+fn look(shell: Shell, sandbox: Sandbox, root: PathBuf, sink: Sink) -> AbortOnDrop {
+    AbortOnDrop(tokio::spawn(async move {
+        let was_on = sandbox.is_on();
+        shell.check_sandbox().await;
+        let Ok(facts) = tokio::task::spawn_blocking(move || sandbox.facts(&root)).await else { return };
+        if was_on && matches!(facts.state, SandboxState::Unavailable(_)) {
+            sink.notify(facts.summary()).await;
+        }
+        sink.emit_session(SessionEvent::SandboxChanged { facts }).await;
+    }))
+}

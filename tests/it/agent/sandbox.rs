@@ -1,0 +1,145 @@
+//! Commands in the sandbox, through the loop: who is asked, and what then runs outside.
+
+use belvedere::agent::{AgentEvent, EventKind, SessionEvent, ToolEvent};
+use belvedere::message::AgentId;
+use belvedere::permission::{Answer, ApprovalRequest, PermissionMode, Preview};
+use belvedere::sandbox::Sandbox;
+use belvedere::subagent::Command;
+use belvedere::tool::standard_tools;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{reply, results, script};
+use crate::support::{Parts, Session, sandboxed};
+
+/// A session whose model runs a command, and then says that it is done.
+struct OneCommand {
+    session: Session,
+    provider: std::sync::Arc<super::Scripted>,
+    sandbox: Sandbox,
+    outside: TempDir,
+}
+
+impl OneCommand {
+    /// `FILE` in the command is a file outside of the project.
+    async fn new(command: &str, mode: PermissionMode) -> Option<Self> {
+        let outside = tempfile::tempdir().unwrap();
+        let (sandbox, shell) = sandboxed(outside.path(), &[]).await?;
+        let command = command.replace("FILE", &outside.path().join("file").display().to_string());
+        let bash = |turn| reply(json!({"turn": turn}), vec![json!({"call": "Bash", "input": {"command": command}})]);
+        let done = |turn| reply(json!({"turn": turn}), vec![json!({"say": "done"})]);
+        let provider = script(&[bash(0), done(1), bash(2), done(3)]);
+        let parts = Parts::new(provider.clone());
+        let parts = Parts { mode, tools: standard_tools(&shell), sandbox: Some(sandbox.clone()), ..parts };
+        Some(Self { session: Session::start(parts), provider, sandbox, outside })
+    }
+
+    async fn asked(&mut self) -> ApprovalRequest {
+        self.session.say("go");
+        self.session.wait(question).await
+    }
+
+    async fn answer(&mut self, asked: &ApprovalRequest, answer: Answer) -> String {
+        self.session.send(Command::Answer { id: asked.id.clone(), answer });
+        let outcome = self.session.ended(AgentId::MAIN).await;
+        assert_eq!(outcome.tools_run.get("Bash"), Some(&1), "one call, however often it was tried");
+        self.told()
+    }
+
+    fn told(&self) -> String {
+        results(&self.provider.requests()[1])[0].joined_text()
+    }
+
+    fn questions(&self) -> usize {
+        let is_question = |kind: &&EventKind| matches!(kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }));
+        self.session.of(AgentId::MAIN).filter(is_question).count()
+    }
+
+    fn is_made(&self) -> bool {
+        self.outside.path().join("file").exists()
+    }
+}
+
+fn question(event: &AgentEvent) -> Option<ApprovalRequest> {
+    match &event.kind {
+        EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_the_sandbox_lets_pass() {
+    let Some(mut it) = OneCommand::new("echo one > a.txt | cat; cat a.txt", PermissionMode::Default).await else {
+        return;
+    };
+    it.session.ask("go").await;
+    assert_eq!(it.told(), "one\n[exit 0]");
+    assert_eq!(it.questions(), 0);
+    it.session.quit().await;
+}
+
+#[tokio::test]
+async fn what_the_sandbox_refuses_runs_outside_if_the_user_says_so() {
+    let Some(mut it) = OneCommand::new("touch FILE && echo made", PermissionMode::Default).await else { return };
+    let asked = it.asked().await;
+    assert_eq!(asked.reason, "outside the sandbox, which refused it");
+    let Some(Preview::Note { text }) = &asked.preview else { panic!("{:?}", asked.preview) };
+    assert!(text.contains("touch") && text.contains("Read-only file system"), "{text}");
+    assert!(!it.is_made());
+    assert_eq!(it.answer(&asked, Answer::Once).await, "made\n[exit 0]");
+    assert!(it.is_made());
+    it.session.quit().await;
+}
+
+#[tokio::test]
+async fn a_no_leaves_what_came_of_it_inside() {
+    let Some(mut it) = OneCommand::new("echo begun; touch FILE", PermissionMode::Default).await else { return };
+    let asked = it.asked().await;
+    let told = it.answer(&asked, Answer::No { comment: Some("use a folder here".to_owned()) }).await;
+    assert!(told.starts_with("begun\n") && told.contains("Read-only file system"), "{told}");
+    assert!(told.contains("not run outside") && told.ends_with("use a folder here"), "{told}");
+    assert!(!it.is_made());
+    it.session.quit().await;
+}
+
+#[tokio::test]
+async fn what_was_allowed_before_runs_outside_at_once() {
+    let Some(mut it) = OneCommand::new("touch FILE", PermissionMode::Default).await else { return };
+    let asked = it.asked().await;
+    it.answer(&asked, Answer::Always).await;
+    std::fs::remove_file(it.outside.path().join("file")).unwrap();
+    it.session.ask("again").await;
+    assert!(it.is_made());
+    assert_eq!(it.questions(), 1);
+    it.session.quit().await;
+    let Some(mut it) = OneCommand::new("touch FILE", PermissionMode::BypassPermissions).await else { return };
+    it.session.ask("go").await;
+    assert!(it.is_made() && it.questions() == 0, "and so does all in this mode");
+    it.session.quit().await;
+}
+
+#[tokio::test]
+async fn in_plan_mode_anything_runs_that_can_write_nothing() {
+    let Some(mut it) = OneCommand::new("ls / | wc -l; touch a.txt", PermissionMode::Plan).await else { return };
+    it.session.ask("go").await;
+    let told = it.told();
+    assert!(told.contains("Read-only file system") && it.questions() == 0, "{told}");
+    assert!(!it.session.root().join("a.txt").exists());
+    it.session.quit().await;
+}
+
+#[tokio::test]
+async fn without_the_sandbox_commands_ask() {
+    let Some(mut it) = OneCommand::new("touch a.txt", PermissionMode::Default).await else { return };
+    it.session.send(Command::SetSandbox { on: false });
+    let facts = it.session.wait_session(|event| match event {
+        SessionEvent::SandboxChanged { facts } => Some(facts.clone()),
+        _ => None,
+    });
+    assert_eq!(facts.await.summary(), "The sandbox is off: commands ask before they run.");
+    let asked = it.asked().await;
+    assert!(asked.reason.contains("may modify files"), "{}", asked.reason);
+    it.answer(&asked, Answer::Once).await;
+    assert!(!it.sandbox.is_on() && it.session.root().join("a.txt").exists());
+    it.session.quit().await;
+}
