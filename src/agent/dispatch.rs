@@ -214,6 +214,8 @@ async fn bounded(
         Attempt::Outside => (None, None),
     };
     let outside = ToolContext { sandbox: SandboxUse::Outside, ..inside };
+    // What was shown of the first try is no output of the next one.
+    outside.progress.send_replace(String::new());
     let second = match asked(run.agent, call) {
         Ok(again) => attempt(run, again, &outside, title, why).await,
         Err(output) => Attempt::NotRun(output),

@@ -28,7 +28,7 @@ pub use facts::SandboxFacts;
 pub use places::{LinkedDirs, SandboxPlaces};
 pub use policy::{Intrusion, SandboxPolicy};
 pub use proxy::{Hosts, SandboxProxy};
-pub use session::{Sandbox, SandboxState};
+pub use session::{Sandbox, SandboxChange, SandboxState};
 
 /// Why a command cannot run in the sandbox.
 #[derive(Debug, thiserror::Error)]

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use super::places::cache_variables;
 use super::proxy::PORT;
 use super::{Hosts, LinkedDirs, SandboxFacts, SandboxPlaces, SandboxPolicy};
+use crate::message::reveal_line;
 
 /// The sandbox of a session. Copies share one state.
 #[derive(Debug, Clone)]
@@ -29,6 +30,13 @@ struct Inner {
     places: SandboxPlaces,
     state: RwLock<SandboxState>,
     hosts: RwLock<Hosts>,
+}
+
+/// What the user can change while a session runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SandboxChange {
+    Turn { on: bool },
+    AllowHost(String),
 }
 
 /// Whether commands run in the sandbox.
@@ -67,17 +75,30 @@ impl Sandbox {
         *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    /// Turns it on or off for the next command. Where there can be none, there is none.
-    pub fn turn(&self, on: bool) {
-        let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(*state, SandboxState::Unavailable(_)) {
-            *state = if on { SandboxState::On } else { SandboxState::Off };
+    /// Makes a change that holds for the next command. Where there can be no sandbox, none is turned on.
+    pub fn change(&self, change: &SandboxChange) {
+        match change {
+            SandboxChange::Turn { on } => {
+                let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+                if !matches!(*state, SandboxState::Unavailable(_)) {
+                    *state = if *on { SandboxState::On } else { SandboxState::Off };
+                }
+            }
+            SandboxChange::AllowHost(host) => {
+                self.0.hosts.write().unwrap_or_else(PoisonError::into_inner).add(host);
+            }
         }
     }
 
-    /// Lets commands reach one more host.
-    pub fn allow_host(&self, name: &str) {
-        self.0.hosts.write().unwrap_or_else(PoisonError::into_inner).add(name);
+    /// Says what a command of the project at `root` may do with a path, as it may be written in `cwd`. Blocks.
+    pub fn about(&self, path: &Path, cwd: &Path, root: &Path) -> String {
+        let home = self.0.places.home.as_deref().unwrap_or(cwd);
+        let path = path.strip_prefix("~").map_or_else(|_| cwd.join(path), |below| home.join(below));
+        // What does not exist yet is judged by the folder that it would be made in.
+        let real = path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
+        let place =
+            real.map_or_else(|| path.clone(), |(real, rest)| real.components().chain(rest.components()).collect());
+        format!("{}: {}", reveal_line(&place.to_string_lossy()), self.policy(&[root], None).about(&place))
     }
 
     pub fn hosts(&self) -> Hosts {

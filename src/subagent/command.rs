@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::agent::{RunMode, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId};
 use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
+use crate::sandbox::SandboxChange;
 use crate::tool::FileRewind;
 
 /// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
@@ -66,14 +67,8 @@ pub enum Command {
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
-    /// Turns the sandbox on or off for commands from now on.
-    SetSandbox {
-        on: bool,
-    },
-    /// Lets commands in the sandbox reach one more host, for this session.
-    AllowHost {
-        host: String,
-    },
+    /// Changes the sandbox for commands from now on.
+    ChangeSandbox(SandboxChange),
     /// Asks what a command in the sandbox may do with a path.
     TestSandbox {
         path: PathBuf,

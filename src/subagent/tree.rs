@@ -15,7 +15,7 @@ use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEven
 use crate::definition::Catalog;
 use crate::message::{AgentId, BudgetLimit, Usage};
 use crate::permission::{Approver, Permissions};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, SandboxChange};
 use crate::session::Secrets;
 use crate::subagent::limits::{Refusal, TreeLimits};
 use crate::subagent::main_agent::connection::{Connection, ResolveModel};
@@ -242,31 +242,28 @@ impl Outcome {
 
 impl Tree {
     /// Changes the sandbox for the commands of all agents from now on, and says what holds then.
-    pub(in crate::subagent) async fn change_sandbox(&self, change: impl FnOnce(&Sandbox)) {
-        let Some(sandbox) = self.setup().sandbox.clone() else { return };
-        change(&sandbox);
+    pub(in crate::subagent) async fn change_sandbox(&self, change: SandboxChange) {
+        let Some(sandbox) = self.setup().sandbox.clone() else {
+            return self.sink().notify("There is no sandbox here: commands ask before they run.".to_owned()).await;
+        };
+        sandbox.change(&change);
         let root = self.setup().place.project.clone();
         let Ok(facts) = tokio::task::spawn_blocking(move || sandbox.facts(&root)).await else { return };
-        self.sink().notify(facts.summary()).await;
+        let said = match change {
+            SandboxChange::AllowHost(host) => format!("Commands in the sandbox can reach {host} in this session."),
+            SandboxChange::Turn { .. } => facts.summary(),
+        };
+        self.sink().notify(said).await;
         self.sink().emit_session_unhindered(SessionEvent::SandboxChanged { facts }).await;
     }
 
     /// Says what a command in the sandbox may do with a path.
     pub(in crate::subagent) async fn test_sandbox(&self, path: PathBuf) {
         let Some(sandbox) = self.setup().sandbox.clone() else { return };
-        let (root, path) = (self.setup().place.project.clone(), self.setup().place.cwd.join(path));
-        let looking = move || {
-            // What does not exist yet is judged by the folder that it would be made in.
-            let real =
-                path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
-            let place = real.map_or_else(
-                || path.clone(),
-                |(real, rest)| if rest.as_os_str().is_empty() { real } else { real.join(rest) },
-            );
-            format!("{}: {}", place.display(), sandbox.policy(&[&root], None).about(&place))
-        };
+        let Place { cwd, project, .. } = self.setup().place.clone();
+        let looking = move || sandbox.about(&path, &cwd, &project);
         if let Ok(said) = tokio::task::spawn_blocking(looking).await {
-            self.sink().notify(crate::message::sanitize_line(&said).into_owned()).await;
+            self.sink().notify(said).await;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::sandbox::Hosts;
+use crate::sandbox::{Hosts, SandboxChange};
 use crate::subagent::Command;
 
 /// How the command is written.
@@ -16,11 +16,14 @@ pub enum SandboxCommand {
 impl SandboxCommand {
     /// Reads the words after the command's name; `None` if they ask for nothing it can do.
     pub fn parse(words: &str) -> Option<Self> {
+        let turn = |on| Command::ChangeSandbox(SandboxChange::Turn { on });
         match words.trim().split_once(' ').map_or((words.trim(), ""), |(act, rest)| (act, rest.trim())) {
             ("", "") => Some(Self::Show),
-            ("on", "") => Some(Self::Order(Command::SetSandbox { on: true })),
-            ("off", "") => Some(Self::Order(Command::SetSandbox { on: false })),
-            ("allow", host) if Hosts::is_host(host) => Some(Self::Order(Command::AllowHost { host: host.to_owned() })),
+            ("on", "") => Some(Self::Order(turn(true))),
+            ("off", "") => Some(Self::Order(turn(false))),
+            ("allow", host) if Hosts::is_host(host) => {
+                Some(Self::Order(Command::ChangeSandbox(SandboxChange::AllowHost(host.to_owned()))))
+            }
             ("test", path) if !path.is_empty() => Some(Self::Order(Command::TestSandbox { path: PathBuf::from(path) })),
             _ => None,
         }

@@ -194,8 +194,7 @@ impl Conversation {
             }
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
-            Command::SetSandbox { on } => self.tree.change_sandbox(|sandbox| sandbox.turn(on)).await,
-            Command::AllowHost { host } => self.tree.change_sandbox(|sandbox| sandbox.allow_host(&host)).await,
+            Command::ChangeSandbox(change) => self.tree.change_sandbox(change).await,
             Command::TestSandbox { path } => self.tree.test_sandbox(path).await,
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
             Command::UseModel { agent, name } if agent.is_main() => self.use_model(name),

@@ -3,7 +3,7 @@
 use belvedere::agent::{AgentEvent, EventKind, SessionEvent, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::{Answer, ApprovalRequest, PermissionMode, Preview};
-use belvedere::sandbox::Sandbox;
+use belvedere::sandbox::{Sandbox, SandboxChange};
 use belvedere::subagent::Command;
 use belvedere::tool::standard_tools;
 use serde_json::json;
@@ -131,7 +131,7 @@ async fn in_plan_mode_anything_runs_that_can_write_nothing() {
 #[tokio::test]
 async fn without_the_sandbox_commands_ask() {
     let Some(mut it) = OneCommand::new("touch a.txt", PermissionMode::Default).await else { return };
-    it.session.send(Command::SetSandbox { on: false });
+    it.session.send(Command::ChangeSandbox(SandboxChange::Turn { on: false }));
     let facts = it.session.wait_session(|event| match event {
         SessionEvent::SandboxChanged { facts } => Some(facts.clone()),
         _ => None,

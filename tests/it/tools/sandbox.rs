@@ -1,7 +1,7 @@
 //! The sandbox, with real commands: what it lets them do, and what the kernel keeps from them.
 
 use belvedere::permission::{AccessKind, Confinement};
-use belvedere::sandbox::Sandbox;
+use belvedere::sandbox::{Sandbox, SandboxChange, SandboxState};
 use belvedere::tool::{SandboxUse, ToolOutput, ToolSet};
 use serde_json::json;
 
@@ -150,6 +150,28 @@ async fn nothing_outside_is_written() {
 }
 
 #[tokio::test]
+async fn what_is_said_of_a_path_is_what_holds() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q"]);
+    std::os::unix::fs::symlink(inside.bench.outside("home/.ssh"), root.join("link")).unwrap();
+    for (path, said) in [
+        ("new/file", "read and write"),
+        (".git/config", "protected"),
+        (".git/index", "read and write"),
+        (".claude/agents/x.md", "protected"),
+        ("../elsewhere", "not write"),
+        ("~/.ssh/id_ed25519", "hidden"),
+        ("link/id_ed25519", "hidden"),
+        ("~/notes.txt", "not write"),
+        ("/etc/hosts", "not write"),
+    ] {
+        let about = inside.sandbox.about(std::path::Path::new(path), &root, &root);
+        assert!(about.contains(said), "{path}: {about}");
+    }
+}
+
+#[tokio::test]
 async fn secrets_are_neither_read_nor_listed() {
     let Some(inside) = Inside::new().await else { return };
     let home = inside.bench.outside("home");
@@ -293,7 +315,7 @@ async fn a_plan_says_what_a_command_is_kept_to() {
     inside.bench.context.sandbox = SandboxUse::Outside;
     assert_eq!(confinement(&inside, make.clone()).await, Confinement::None);
     inside.bench.context.sandbox = SandboxUse::ReadWrite;
-    inside.sandbox.set_state(belvedere::sandbox::SandboxState::Off);
+    inside.sandbox.set_state(SandboxState::Off);
     assert_eq!(confinement(&inside, make).await, Confinement::None);
 }
 
@@ -336,7 +358,7 @@ async fn only_listed_hosts_are_reached_through_the_proxy() {
     for odd in ["GET / HTTP/1.1", "CONNECT [::1]:80 HTTP/1.1", "CONNECT localhost HTTP/1.1", "CONNECT a b c HTTP/1.1"] {
         assert!(inside.works(&through_proxy(odd)).await.contains("400 Bad Request"), "{odd}");
     }
-    inside.sandbox.allow_host("127.0.0.1");
+    inside.sandbox.change(&SandboxChange::AllowHost("127.0.0.1".to_owned()));
     assert!(
         inside
             .works(&through_proxy(&format!("CONNECT 127.0.0.1:{port} HTTP/1.1\\r\\n\\r\\nGET /x HTTP/1.1")))
