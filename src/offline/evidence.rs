@@ -30,10 +30,6 @@ impl PlannedCall {
         Self::new("Glob", json!({ "pattern": pattern }))
     }
 
-    pub(super) fn ls(path: &str) -> Self {
-        Self::new("LS", json!({ "path": path }))
-    }
-
     pub(super) fn bash(command: &str, description: &str) -> Self {
         Self::new("Bash", json!({ "command": command, "description": description }))
     }

@@ -5,7 +5,6 @@
 
 use super::AnswerPlan;
 use super::answer::how_to_connect;
-use super::draft::{self, DraftPlan};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
 use crate::offline::project::files::Files;
@@ -25,9 +24,6 @@ struct Reporting {
 
 /// Chooses the inquiry for the task of a subagent.
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
-    if let Some(wish) = draft::wish(evidence.task()) {
-        return Box::new(DraftPlan::new(wish));
-    }
     let what = what(evidence.task());
     let inquiry = Inquiry::for_task(what);
     let opening = format!("{}.", sentence(what, 120).trim_end_matches(['.', '?', ':']));
