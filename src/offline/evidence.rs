@@ -58,11 +58,6 @@ impl PlannedCall {
         call
     }
 
-    /// Counts matching lines for each file: `path:count`.
-    pub(super) fn count(pattern: &str, limit: usize) -> Self {
-        Self::new("Grep", json!({ "pattern": pattern, "output_mode": "count", "-i": true, "head_limit": limit }))
-    }
-
     /// Returns a string argument, empty where there is none.
     pub(super) fn argument(&self, key: &str) -> &str {
         self.input.get(key).and_then(Value::as_str).unwrap_or_default()
@@ -205,18 +200,6 @@ impl<'a> Evidence<'a> {
             }
             from = colon + 1;
         }
-    }
-
-    /// Returns the files and counts of a counting search.
-    pub(super) fn counts(&self, call: &PlannedCall) -> Vec<(String, usize)> {
-        let lines = self.output(call).unwrap_or_default().lines();
-        lines
-            .filter_map(|line| {
-                let (path, count) = line.rsplit_once(':')?;
-                Some((self.relative(path), count.trim().parse().ok()?))
-            })
-            .filter(|(path, _)| looks_like_path(path))
-            .collect()
     }
 
     /// Returns the paths that a call listed one per line.

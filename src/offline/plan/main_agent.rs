@@ -111,12 +111,7 @@ fn item_task(item: &str) -> Task {
 
 fn topic_task(topic: Topic, text: &str) -> Task {
     let (title, what) = match topic {
-        Topic::LayoutPart => {
-            ("Layout and languages", "Map the layout of this project: languages, directories, main modules")
-        }
-        Topic::Build => {
-            ("Build and entry points", "Find how this project is built: build system, dependencies, entry points")
-        }
+        Topic::About => ("What it is", "Find the description of this project"),
         Topic::EntryPoints => ("Entry points", "Find the entry points: where execution begins"),
         Topic::Tests => ("Tests and frameworks", "Find what testing framework this project uses"),
         Topic::TestRun => ("How tests are run", "Find how the tests of this project are run"),

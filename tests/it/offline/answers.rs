@@ -32,16 +32,14 @@ async fn an_overview_is_composed_of_four_parallel_reports() {
         &said.answer,
         &[
             "computes the price of a cart and prints a receipt",
-            "Rust (6 files",
-            "`src/cart.rs:1`: The cart: what a customer wants to buy",
-            "Package `shop` 0.3.1 (`Cargo.toml:2`)",
+            "It is the package `shop` 0.3.1 (`Cargo.toml:2`)",
             "A run begins at `src/main.rs:3`",
             "cargo test) (`src/discount.rs:29`)",
             "not a git repository",
         ],
     );
     let (count, _) = check(&talk.root(), &said.answer);
-    assert!(count >= 12, "only {count} citations");
+    assert!(count >= 8, "only {count} citations");
     for variant in ["what is this project?", "map the codebase", "give me an overview of this project"] {
         assert_eq!(ask_in(&mut talk, variant).await.calls("Agent"), 4, "{variant}");
     }
