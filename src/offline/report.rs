@@ -185,24 +185,6 @@ impl CitedPlace {
         }
     }
 
-    /// Reads a place back from a line of a report.
-    pub(super) fn parse(line: &str) -> Option<Self> {
-        let (cite, rest) = line.trim().strip_prefix("- `")?.split_once('`')?;
-        let (path, number) = cite.rsplit_once(':')?;
-        let (label, text) = rest.split_once(": ").unwrap_or((rest, ""));
-        let mut place = Self {
-            path: path.to_owned(),
-            line: number.parse().ok()?,
-            label: label.trim().to_owned(),
-            text: text.to_owned(),
-        };
-        if !place.is_told() {
-            let quoted = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
-            quoted.unwrap_or(text).clone_into(&mut place.text);
-        }
-        Some(place)
-    }
-
     /// Returns `true` if the text tells of the place in words and does not quote its line.
     fn is_told(&self) -> bool {
         self.label == "file" || self.is_definition()

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Report, safe, shorten};
-use crate::offline::search::definitions::Definitions;
+use crate::offline::search::Definitions;
 use crate::offline::search::symbols::{self, SymbolEntry};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;

@@ -34,9 +34,14 @@ pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
     }
 }
 
-/// The sides from which a project is looked at as a whole.
-pub(super) const SIDES: [Topic; 4] = [Topic::About, Topic::EntryPoints, Topic::Tests, Topic::GitHistory];
+/// The sides from which a project is looked at as a whole: what each is called, and what is asked.
+pub(super) const SIDES: [(Topic, &str, &str); 4] = [
+    (Topic::About, "What it is", "Find the description of this project"),
+    (Topic::EntryPoints, "Entry points", "Find the entry points of this project"),
+    (Topic::Tests, "Tests", "Find what testing framework this project uses"),
+    (Topic::GitHistory, "Recent history", "Look at the recent history of this project"),
+];
 
 pub(super) fn overview() -> Vec<Box<dyn AnswerPart>> {
-    SIDES.map(|topic| part(topic, "")).into()
+    SIDES.map(|(topic, ..)| part(topic, "")).into()
 }

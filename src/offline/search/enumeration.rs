@@ -3,9 +3,8 @@
 //! Owns telling such questions, and what is a list. Leaves the order to the tool. Invariant: cites only what a tool
 //! showed, and says so where nothing is a list for sure.
 
-use super::definitions::UNCERTAIN;
 use super::symbols::{self, SymbolEntry};
-use super::window;
+use super::{UNCERTAIN, window};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, shorten};
 use crate::offline::text::parts;
