@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::evidence::{Evidence, Exchange, PlannedCall};
-use super::text::source;
 use super::text::{clip, paths, sentence};
 use crate::message::{REPORT_TAGS, tagged};
 
@@ -199,11 +198,8 @@ impl CitedPlace {
     pub(super) fn statement(&self, lines: &BTreeMap<usize, String>) -> String {
         let cite = format!("`{}:{}`", self.path, self.line);
         if self.label == "file" {
-            let told = source::purpose(&self.path, lines).map(|(line, text)| (line, sentence(&text, 240)));
-            return match told {
-                Some((line, told)) => format!("{told} (`{}:{line}`).", self.path),
-                None => format!("The file begins at {cite}."),
-            };
+            let told = sentence(&self.text, 240);
+            return if told.is_empty() { format!("The file begins at {cite}.") } else { format!("{told} ({cite}).") };
         }
         if !self.is_definition() {
             return match self.label.as_str() {

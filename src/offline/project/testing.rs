@@ -99,7 +99,7 @@ impl Testing {
         manifest.retain(|hit| counts(&hit.path));
         manifest.sort_by_key(|hit| (hit.path.matches('/').count(), hit.line));
         let mut source = evidence.hits(&source_lines());
-        source.retain(|hit| counts(&hit.path) && paths::language(&hit.path).is_some());
+        source.retain(|hit| counts(&hit.path) && paths::is_source(&hit.path));
         source.sort_by_key(|hit| hit.text.contains("cfg(test)"));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {

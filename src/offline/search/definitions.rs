@@ -11,7 +11,6 @@ use super::{UNCERTAIN, window};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::source;
 use crate::offline::text::terms::{Terms, last_segment};
 use crate::offline::text::{contains_any, parts};
 
@@ -137,7 +136,7 @@ impl AnswerPart for Definitions {
         match n {
             0 => {
                 let paths = self.terms.paths.iter().filter(|path| !path.contains('*')).take(3);
-                let mut calls: Vec<PlannedCall> = paths.map(|path| PlannedCall::read(path)).collect();
+                let mut calls: Vec<PlannedCall> = paths.flat_map(|path| symbols::looks(path)).collect();
                 if self.terms.count() > 0 {
                     calls.push(self.search());
                 }
@@ -173,10 +172,9 @@ impl AnswerPart for Definitions {
     }
 }
 
-/// Returns the first telling line of a file that the request names.
+/// Returns the place that tells of a file that the request names.
 fn file_place(path: &str, evidence: &Evidence) -> Option<CitedPlace> {
-    let lines = evidence.lines_of(path);
-    let line = source::purpose(path, &lines).map(|(line, _)| line).or_else(|| lines.keys().next().copied())?;
-    let text = lines.get(&line)?.trim().to_owned();
+    let about = symbols::about(path, evidence).map(|entry| (entry.line, entry.doc));
+    let (line, text) = about.or_else(|| Some((evidence.lines_of(path).into_keys().next()?, String::new())))?;
     Some(CitedPlace { path: path.to_owned(), line, label: "file".to_owned(), text })
 }
