@@ -213,3 +213,11 @@ async fn the_second_place_is_in_another_file_where_both_fit_as_well() {
     assert!(at("`src/first.py:1`") < at("`src/other.py:1`"), "{answer}");
     assert!(at("`src/other.py:1`") < at("`src/first.py:5`"), "{answer}");
 }
+
+#[tokio::test]
+async fn a_value_that_only_the_lines_around_it_explain_is_shown() {
+    let table = "const struct option table[] = {\n\t{ .name = \"history-limit\",\n\t  .minimum = 0,\n\t  .default_num = 2000,\n\t},\n};\n";
+    let files = [("options.c", table), ("history.c", "int history_lines(void)\n{\n\treturn kept;\n}\n")];
+    let (_, answer) = ask(&files, "how many lines of history are kept by default?").await;
+    holds(&answer, &["`options.c:4`", "2000"]);
+}
