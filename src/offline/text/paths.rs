@@ -66,7 +66,8 @@ pub(crate) fn area(path: &str) -> Area {
     let test_name = name.starts_with("test_")
         || name.starts_with("conftest")
         || [".test.", ".spec.", "_test.", "_spec.", "tests.rs", "test.rs"].iter().any(|part| name.contains(part));
-    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures"]) || test_name {
+    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures", "fuzz"]) || test_name
+    {
         return Area::Test;
     }
     if within(&["examples", "example", "benches", "bench", "benchmarks", "demo", "samples"]) {

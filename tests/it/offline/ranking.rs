@@ -221,3 +221,13 @@ async fn a_value_that_only_the_lines_around_it_explain_is_shown() {
     let (_, answer) = ask(&files, "how many lines of history are kept by default?").await;
     holds(&answer, &["`options.c:4`", "2000"]);
 }
+
+#[tokio::test]
+async fn a_folder_of_fuzzers_holds_tests() {
+    let files = [
+        ("input.c", "int input_parse(void)\n{\n\treturn 0;\n}\n"),
+        ("fuzz/input-fuzzer.c", "int feed_input(void)\n{\n\treturn input_parse();\n}\n"),
+    ];
+    let (first, answer) = ask(&files, "where is the input parser fuzzed?").await;
+    assert!(first.contains("`fuzz/input-fuzzer.c:1`"), "{answer}");
+}
