@@ -47,11 +47,17 @@ fn place(path: String, line: usize, text: String) -> CitedPlace {
     CitedPlace { path, line, label: "entry point".to_owned(), text }
 }
 
-/// Returns the main functions, the outermost first.
+/// Returns the main functions, the outermost first; those of examples where there is no other.
 fn main_functions(evidence: &Evidence) -> Vec<CitedPlace> {
     let mut hits = evidence.hits(&PlannedCall::grep(MAINS, 60));
-    hits.retain(|hit| paths::area(&hit.path) == Area::Source);
-    hits.retain(|hit| !hit.path.ends_with("build.rs") && !hit.text.starts_with("    "));
-    hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
+    // An example begins a run too, where nothing else does.
+    hits.retain(|hit| {
+        matches!(paths::area(&hit.path), Area::Source | Area::Example) && !hit.path.ends_with("build.rs")
+    });
+    // In Java a main function is always in a class.
+    hits.retain(|hit| !hit.text.starts_with("    ") || hit.text.contains("static void main"));
+    hits.sort_by_key(|hit| (paths::area(&hit.path), hit.path.matches('/').count(), hit.path.clone(), hit.line));
+    let first = hits.first().map(|hit| paths::area(&hit.path));
+    hits.retain(|hit| Some(paths::area(&hit.path)) == first);
     hits.into_iter().map(|hit| place(hit.path, hit.line, hit.text)).collect()
 }

@@ -337,6 +337,9 @@ async fn entry_points_are_told_first_by_the_manifest_and_then_by_main_functions(
     ];
     let answer = ask_of(&files, "what are the entry points?").await;
     holds(&answer, &["A run begins at `setup.cfg:3`", "- `shop/cli.py:1` entry point"]);
+    let list = "public class List {\n    public static void main(String[] args) {\n    }\n}\n";
+    let answer = ask_of(&[("src/examples/List.java", list)], "what are the entry points?").await;
+    assert!(answer.starts_with("A run begins at `src/examples/List.java:2`."), "{answer}");
     let answer = ask_of(&[("lib.rb", "class Shop\nend\n")], "what are the entry points?").await;
     assert!(answer.starts_with("I found nothing certain"), "{answer}");
 }

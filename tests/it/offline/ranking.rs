@@ -231,3 +231,13 @@ async fn a_folder_of_fuzzers_holds_tests() {
     let (first, answer) = ask(&files, "where is the input parser fuzzed?").await;
     assert!(first.contains("`fuzz/input-fuzzer.c:1`"), "{answer}");
 }
+
+#[tokio::test]
+async fn a_list_is_sooner_held_by_a_type_than_by_what_does_something() {
+    let files = [(
+        "status.py",
+        "def exit_code(status):\n    return exit\n\n\nclass Exit:\n    \"\"\"The exit codes.\"\"\"\n\n    SUCCESS = 0\n",
+    )];
+    let (first, answer) = ask(&files, "list the exit codes").await;
+    assert!(first.contains("`status.py:5`"), "{answer}");
+}
