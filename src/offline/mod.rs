@@ -11,7 +11,7 @@
 //! 4. `request`: what a request asks for
 //! 5. `report`: findings and the places they cite
 //! 6. `evidence`: what the conversation holds
-//! 7. `text`: words, paths and source lines
+//! 7. `text`: words and paths
 
 use std::time::Duration;
 

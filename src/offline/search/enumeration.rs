@@ -113,9 +113,10 @@ impl Enumeration {
         if own.len() >= FEWEST {
             return Found::Each(own);
         }
-        // What does something seldom holds a list; what is named after it may.
+        // What does something seldom holds a list; what is named after all that is asked for may.
         let is_deed = |entry: &SymbolEntry| matches!(entry.kind.as_str(), "function" | "method");
-        entries.sort_by_key(|entry| (is_deed(entry) || !ends(entry), entry.is_spare, is_deed(entry)));
+        let is_named = |entry: &SymbolEntry| ends(entry) && self.terms.told(&entry.name) >= self.terms.count();
+        entries.sort_by_key(|entry| (is_deed(entry) || !is_named(entry), entry.is_spare, is_deed(entry)));
         Found::Nearest(entries)
     }
 
