@@ -30,10 +30,6 @@ impl PlannedCall {
         Self::new("Glob", json!({ "pattern": pattern }))
     }
 
-    pub(super) fn ls(path: &str) -> Self {
-        Self::new("LS", json!({ "path": path }))
-    }
-
     pub(super) fn bash(command: &str, description: &str) -> Self {
         Self::new("Bash", json!({ "command": command, "description": description }))
     }
@@ -60,11 +56,6 @@ impl PlannedCall {
         let mut call = Self::grep(pattern, limit);
         call.input.insert("glob".to_owned(), json!(glob));
         call
-    }
-
-    /// Counts matching lines for each file: `path:count`.
-    pub(super) fn count(pattern: &str, limit: usize) -> Self {
-        Self::new("Grep", json!({ "pattern": pattern, "output_mode": "count", "-i": true, "head_limit": limit }))
     }
 
     /// Returns a string argument, empty where there is none.
@@ -209,18 +200,6 @@ impl<'a> Evidence<'a> {
             }
             from = colon + 1;
         }
-    }
-
-    /// Returns the files and counts of a counting search.
-    pub(super) fn counts(&self, call: &PlannedCall) -> Vec<(String, usize)> {
-        let lines = self.output(call).unwrap_or_default().lines();
-        lines
-            .filter_map(|line| {
-                let (path, count) = line.rsplit_once(':')?;
-                Some((self.relative(path), count.trim().parse().ok()?))
-            })
-            .filter(|(path, _)| looks_like_path(path))
-            .collect()
     }
 
     /// Returns the paths that a call listed one per line.

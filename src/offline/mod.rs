@@ -11,7 +11,7 @@
 //! 4. `request`: what a request asks for
 //! 5. `report`: findings and the places they cite
 //! 6. `evidence`: what the conversation holds
-//! 7. `text`: words, paths and source lines
+//! 7. `text`: words and paths
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 
 use crate::message::{Block, Message, Usage};
-use crate::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
+use crate::provider::{ErrorKind, EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 
 mod evidence;
 mod plan;
@@ -35,6 +35,13 @@ pub use plan::PlannedReply;
 
 /// Name of the service, and of its only model.
 pub const NAME: &str = "offline";
+
+/// The system prompt of requests for a summary.
+const SUMMARY_PROMPT: &str = include_str!("../../assets/prompts/compact.md");
+/// The summary: rules read the latest message alone, and that one stays word for word.
+const SUMMARY: &str = "The offline model summarizes nothing: that takes a language model.";
+/// The task of the agent that drafts agent files, of which the first line tells it.
+const DRAFT_TASK: &str = include_str!("../../assets/prompts/draft-task.md");
 
 /// How fast an answer arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +79,11 @@ impl Provider for Offline {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         let pace = self.pace;
         Box::pin(async move {
+            if is_draft(&request) {
+                let advice = plan::answer::how_to_connect();
+                let error = ProviderError::new(ErrorKind::BadRequest, NAME, "a draft needs a language model");
+                return Err(ProviderError { advice: format!("To connect one: {advice}."), ..error });
+            }
             let events = events(&request);
             let paced = stream::iter(events).then(move |event| async move {
                 if pace == Pace::Reading && matches!(event, StreamEvent::Text(_)) {
@@ -84,10 +96,16 @@ impl Provider for Offline {
     }
 }
 
+/// Returns `true` if an agent file is to be drafted.
+fn is_draft(request: &Request) -> bool {
+    let first = request.messages.first().map(AsRef::as_ref);
+    matches!((first, DRAFT_TASK.lines().next()), (Some(Message::User { text }), Some(line)) if text.starts_with(line))
+}
+
 /// Decides what to say to a request.
 pub fn plan(request: &Request) -> PlannedReply {
-    if let Some(summary) = plan::summary::summary(request) {
-        return summary;
+    if *request.system == *SUMMARY_PROMPT {
+        return PlannedReply { text: SUMMARY.to_owned(), calls: Vec::new() };
     }
     let evidence = Evidence::read(request);
     let plan =

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::evidence::{Evidence, Exchange, PlannedCall};
-use super::text::source;
 use super::text::{clip, paths, sentence};
 use crate::message::{REPORT_TAGS, tagged};
 
@@ -185,24 +184,6 @@ impl CitedPlace {
         }
     }
 
-    /// Reads a place back from a line of a report.
-    pub(super) fn parse(line: &str) -> Option<Self> {
-        let (cite, rest) = line.trim().strip_prefix("- `")?.split_once('`')?;
-        let (path, number) = cite.rsplit_once(':')?;
-        let (label, text) = rest.split_once(": ").unwrap_or((rest, ""));
-        let mut place = Self {
-            path: path.to_owned(),
-            line: number.parse().ok()?,
-            label: label.trim().to_owned(),
-            text: text.to_owned(),
-        };
-        if !place.is_told() {
-            let quoted = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
-            quoted.unwrap_or(text).clone_into(&mut place.text);
-        }
-        Some(place)
-    }
-
     /// Returns `true` if the text tells of the place in words and does not quote its line.
     fn is_told(&self) -> bool {
         self.label == "file" || self.is_definition()
@@ -217,11 +198,8 @@ impl CitedPlace {
     pub(super) fn statement(&self, lines: &BTreeMap<usize, String>) -> String {
         let cite = format!("`{}:{}`", self.path, self.line);
         if self.label == "file" {
-            let told = source::purpose(&self.path, lines).map(|(line, text)| (line, sentence(&text, 240)));
-            return match told {
-                Some((line, told)) => format!("{told} (`{}:{line}`).", self.path),
-                None => format!("The file begins at {cite}."),
-            };
+            let told = sentence(&self.text, 240);
+            return if told.is_empty() { format!("The file begins at {cite}.") } else { format!("{told} ({cite}).") };
         }
         if !self.is_definition() {
             return match self.label.as_str() {

@@ -5,14 +5,9 @@
 
 use std::fmt::Write as _;
 
-use crate::offline::evidence::Evidence;
-use crate::offline::report::{CitedPlace, Received, Report, shorten};
-use crate::offline::search::definitions::UNCERTAIN;
-use crate::offline::text::terms::Terms;
+use crate::offline::report::{Received, Report, shorten};
 use crate::provider::table::{ProviderTable, any_of};
 
-/// Places listed below the excerpt.
-const MORE: usize = 3;
 /// Findings of one section among several.
 const SECTION: usize = 9;
 
@@ -48,57 +43,16 @@ pub(crate) fn sections(received: &[(String, Received)]) -> String {
 pub(crate) fn own_words(report: &Report) -> String {
     let head = if report.answer.is_empty() { &report.summary } else { &report.answer };
     let mut out = head.trim().to_owned();
-    if !report.findings.is_empty() {
-        let _ = write!(out, "\n\n{}", report.findings.join("\n").trim_end());
+    // The place that the answer itself is about need not be listed once more.
+    let is_news = |line: &&String| {
+        let cite = line.strip_prefix("- `").and_then(|rest| rest.split_once('`'));
+        !cite.is_some_and(|(cite, _)| report.answer.contains(&format!("`{cite}`")))
+    };
+    let findings: Vec<&str> = report.findings.iter().filter(is_news).map(String::as_str).collect();
+    if !findings.is_empty() {
+        let _ = write!(out, "\n\n{}", findings.join("\n").trim_end());
     }
     out
-}
-
-/// Writes the answer to a question: one sentence, the best place, some more.
-///
-/// The first report leads; of the others no more is told than a place and a commit.
-pub(crate) fn answer(terms: &Terms, received: &[(String, Received)], evidence: &Evidence) -> String {
-    let lead = places(received).unwrap_or_default();
-    let Some(best) = lead.first() else {
-        return format!("Nothing found for {}. Try the exact name used in the code.", terms.names());
-    };
-    let lines = evidence.lines_of(&best.path);
-    let is_certain = !received.iter().any(|(_, got)| {
-        let first = got.report.findings.first().and_then(|line| CitedPlace::parse(line));
-        first.as_ref() == Some(best) && got.report.summary.starts_with(UNCERTAIN)
-    });
-    let mut out = String::new();
-    if !is_certain {
-        let _ = write!(out, "{UNCERTAIN} for {}; this is the nearest. ", terms.names());
-    }
-    out.push_str(&best.statement(&lines));
-    if let Some(excerpt) = best.excerpt(&lines, 22) {
-        let _ = write!(out, "\n\n`{}:{}` ({})\n{excerpt}", best.path, best.line, best.label.replace('`', ""));
-    }
-    let rest: Vec<String> = lead.iter().skip(1).take(MORE).map(CitedPlace::bullet).collect();
-    if !rest.is_empty() {
-        let _ = write!(out, "\n\nMore places:\n{}", rest.join("\n"));
-    }
-    if is_certain {
-        for (title, got) in received.iter().filter(|(_, got)| !got.report.summary.starts_with(UNCERTAIN)) {
-            let first = got.report.findings.first().filter(|line| {
-                let place = CitedPlace::parse(line);
-                place.is_none_or(|place| !lead.contains(&place))
-            });
-            if let Some(line) = first {
-                let _ = write!(out, "\n\n{title}:\n{line}");
-            }
-        }
-    }
-    out
-}
-
-/// Returns the places of the first report that has any.
-pub(crate) fn places(received: &[(String, Received)]) -> Option<Vec<CitedPlace>> {
-    let of = |got: &Received| -> Vec<CitedPlace> {
-        got.report.findings.iter().filter_map(|line| CitedPlace::parse(line)).collect()
-    };
-    received.iter().map(|(_, got)| of(got)).find(|places| !places.is_empty())
 }
 
 /// Returns how to connect a language model.

@@ -1,151 +1,75 @@
 //! The offline model as the main agent: hands out tasks, reads the reports, composes the answer.
 //!
-//! Owns the wording of tasks. Leaves the inquiries to the subagents, and takes them over where no subagent can be had.
+//! Owns who gets which task. Leaves what a task asks for to the subagents, and does it alone where none can be had.
 //! Invariant: what a subagent did not finish is named as unfinished.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::AnswerPlan;
-use super::answer::{self, answer, decline, help, own_words, sections, unclear};
-use super::direct;
-use super::subagent::{ALL_FILES, Inquiry};
+use super::answer::{own_words, sections};
+use super::subagent::Inquiry;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
-use crate::offline::report::{AnswerPart, Received};
-use crate::offline::request::{self, Direct, Intent, Topic, mentions};
-use crate::offline::search::{Search, window};
+use crate::offline::report::Received;
+use crate::offline::request::{self, Intent, mentions};
 use crate::offline::text::terms::Terms;
 
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
-    let text = &without_name(evidence.task(), evidence.project());
-    if let Some((what, agents)) = mentions(text) {
-        let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
-        return Delegation::boxed(tasks, Form::Sections, request::read(&what), &what);
+    let text = without_name(evidence.task(), evidence.project());
+    let (text, agents) = mentions(&text).unwrap_or((text, Vec::new()));
+    let intent = request::read(&text);
+    let mut tasks: Vec<Task> = agents.iter().map(|kind| Task::new(kind, &text)).collect();
+    if tasks.is_empty() {
+        tasks = tasks_for(&intent, &text);
     }
-    plan_for(request::read(text), text)
+    Box::new(Delegation { tasks, own: Inquiry::of(intent, &text) })
 }
 
-fn plan_for(intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
-    let tasks = match &intent {
-        Intent::Help => return Box::new(FixedAnswer(help())),
-        Intent::Decline { what } => return Box::new(FixedAnswer(decline(what))),
-        Intent::Direct(direct) => return Box::new(DirectCall(direct.clone())),
-        Intent::Partly { first, what } => {
-            return Box::new(Partly { sentence: decline(what), plan: plan_for(request::read(first), first) });
-        }
-        Intent::Question(question) => return question_plan(question, text),
+/// Returns the tasks that a request is divided into; none for what takes no subagent.
+fn tasks_for(intent: &Intent, text: &str) -> Vec<Task> {
+    let is_declined = |item: &str| matches!(request::read(item), Intent::Decline { .. });
+    match intent {
+        Intent::Help | Intent::Decline { .. } | Intent::Direct(_) => Vec::new(),
+        Intent::Partly { first, .. } => tasks_for(&request::read(first), first),
         Intent::Overview { sides } => {
-            project::SIDES.into_iter().take((*sides).max(1)).map(|topic| topic_task(topic, "")).collect()
+            let task =
+                |(_, title, what): (_, &str, &str)| Task { title: title.to_owned(), ..Task::new("explore", what) };
+            project::SIDES.into_iter().take((*sides).max(1)).map(task).collect()
         }
-        Intent::Topic(topic) => vec![topic_task(*topic, text)],
-        Intent::Files { glob } => vec![Task::item(&format!("{ALL_FILES}{glob}` and summarize what each one does"))],
-        Intent::Many(items) => match items.as_slice() {
-            [item] if matches!(request::read(item), Intent::Decline { .. }) => {
-                return plan_for(request::read(item), item);
-            }
-            items => items.iter().map(|item| item_task(item)).collect(),
-        },
-    };
-    Delegation::boxed(tasks, Form::Sections, intent, text)
-}
-
-/// Chooses the searches that answer a question.
-fn question_plan(question: &str, text: &str) -> Box<dyn AnswerPlan> {
-    let terms = Terms::of(question);
-    if terms.is_empty() {
-        return Box::new(FixedAnswer(unclear()));
+        Intent::Many(items) if items.iter().all(|item| is_declined(item)) => Vec::new(),
+        Intent::Many(items) => items.iter().map(|item| Task::new("explore", item)).collect(),
+        Intent::Question(question) if Terms::of(question).is_empty() => Vec::new(),
+        Intent::Question(_) => vec![Task::new("search-specialist", text)],
+        Intent::Topic(_) | Intent::Files { .. } => vec![Task::new("explore", text)],
     }
-    let intent = Intent::Question(question.to_owned());
-    let search = Search::best(question);
-    let mut tasks = vec![Task::search(&search, question)];
-    if !search.is_for_one_place() {
-        return Delegation::boxed(tasks, Form::Sections, intent, text);
-    }
-    let tests = Search::of_tests(question);
-    if search.title != tests.title {
-        tasks.push(Task::search(&tests, question));
-    }
-    Delegation::boxed(tasks, Form::Question { terms }, intent, text)
 }
 
 #[derive(Debug, Clone)]
 struct Task {
-    kind: Cow<'static, str>,
+    kind: String,
     title: String,
     prompt: String,
 }
 
-impl Task {
-    fn new(kind: &'static str, title: &str, what: &str, to_return: &str) -> Self {
-        let prompt =
-            format!("WHAT: {what}\nWHERE: the whole project, from the working directory down.\nRETURN: {to_return}");
-        Self { kind: Cow::Borrowed(kind), title: title.to_owned(), prompt }
-    }
+/// Words of a task that are its title.
+const TITLE_WORDS: usize = 5;
 
-    /// A task in the user's own words.
-    fn item(what: &str) -> Self {
-        let words: Vec<&str> = what.split_whitespace().collect();
-        let title = words.iter().take(5).copied().collect::<Vec<_>>().join(" ");
+impl Task {
+    /// Returns a task in the user's own words.
+    fn new(kind: &str, what: &str) -> Self {
+        let title = what.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ");
         let mut letters = title.chars();
         let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-        let returns = "what was found, each finding with its path:line, and one sentence that answers.";
-        Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
-    }
-
-    fn search(search: &Search, question: &str) -> Self {
-        Self::new("search-specialist", search.title, &search.task(question), search.to_return)
+        let prompt = format!(
+            "WHAT: {what}\nWHERE: the whole project, from the working directory down.\n\
+             RETURN: what was found, each finding with its path:line, and one sentence that answers."
+        );
+        Self { kind: kind.to_owned(), title: title.trim_end_matches(['.', ',', '?', ':']).to_owned(), prompt }
     }
 
     fn call(&self) -> PlannedCall {
         PlannedCall::agent(&self.kind, &self.title, &self.prompt)
     }
-}
-
-fn item_task(item: &str) -> Task {
-    match request::read(item) {
-        Intent::Topic(topic) => Task { title: Task::item(item).title, ..topic_task(topic, item) },
-        _ => Task::item(item),
-    }
-}
-
-fn topic_task(topic: Topic, text: &str) -> Task {
-    let (title, what) = match topic {
-        Topic::LayoutPart => {
-            ("Layout and languages", "Map the layout of this project: languages, directories, main modules")
-        }
-        Topic::Build => {
-            ("Build and entry points", "Find how this project is built: build system, dependencies, entry points")
-        }
-        Topic::EntryPoints => ("Entry points", "Find the entry points: where execution begins"),
-        Topic::Tests => ("Tests and frameworks", "Find what testing framework this project uses"),
-        Topic::TestRun => ("How tests are run", "Find how the tests of this project are run"),
-        Topic::Toolchain => {
-            ("Required versions", "Find which version of the language this project requires, its toolchain")
-        }
-        Topic::Dependencies => ("Dependencies", "Find the dependencies of this project"),
-        Topic::GitHistory => (
-            "Recent history",
-            "Look at the recent history of this project: latest commits, authors, files changed most often",
-        ),
-        Topic::Version => ("Version", "Find where the version of this project is defined"),
-        Topic::License => ("License", "Find the license of this project"),
-    };
-    // These two may be asked for something in particular.
-    let what = match topic {
-        Topic::TestRun | Topic::Dependencies => format!("{what}: {}", text.trim()),
-        _ => what.to_owned(),
-    };
-    Task { title: title.to_owned(), ..Task::item(&what) }
-}
-
-/// How the answer is put together.
-enum Form {
-    Sections,
-    /// One answer from the best places of the first report that has any.
-    Question {
-        terms: Terms,
-    },
 }
 
 /// Returns a request without the project's own name: everything here is of it.
@@ -159,19 +83,13 @@ fn without_name(text: &str, project: Option<&str>) -> String {
     pieces.collect()
 }
 
-/// Tasks handed out, and the inquiry that stands in where none could be.
+/// Tasks handed out, and the inquiry that answers where no subagent does.
 struct Delegation {
     tasks: Vec<Task>,
-    form: Form,
-    fallback: Inquiry,
+    own: Inquiry,
 }
 
 impl Delegation {
-    fn boxed(tasks: Vec<Task>, form: Form, intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
-        let fallback = Inquiry::for_intent(intent, text);
-        Box::new(Self { tasks, form, fallback })
-    }
-
     fn received(&self, evidence: &Evidence) -> Vec<(String, Received)> {
         let found = self.tasks.iter().map(|task| (task, evidence.find(&task.call())));
         found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
@@ -185,26 +103,20 @@ impl Delegation {
 
 impl AnswerPlan for Delegation {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        let is_question = matches!(self.form, Form::Question { .. });
-        match n {
-            0 => Some(self.tasks.iter().map(Task::call).collect()),
-            1 if is_question => {
-                let places = answer::places(&self.received(evidence)).unwrap_or_default();
-                Some(places.iter().take(1).map(window).collect())
-            }
-            1 => Some(Vec::new()),
-            _ if self.is_answered(evidence) => None,
-            _ => self.fallback.stage(n - 2, evidence),
+        match n.checked_sub(1) {
+            None => Some(self.tasks.iter().map(Task::call).collect()),
+            Some(_) if self.is_answered(evidence) => None,
+            Some(n) => self.own.stage(n, evidence),
         }
     }
 
     fn opening(&self, n: usize) -> String {
-        let titles: Vec<String> = self.tasks.iter().map(|task| task.title.to_lowercase()).collect();
-        match (n, titles.len()) {
-            (0, 1) => format!("Starting a subagent: {}.", titles[0]),
-            (0, count) => format!("Starting {count} subagents: {}.", titles.join("; ")),
-            (1, _) => "Opening the best place to check it.".to_owned(),
-            (2, _) => "Looking at it myself.".to_owned(),
+        let titles: Vec<&str> = self.tasks.iter().map(|task| task.title.as_str()).collect();
+        match (n, titles.as_slice()) {
+            (_, []) => String::new(),
+            (0, [title]) => format!("Starting a subagent: {title}."),
+            (0, titles) => format!("Starting {} subagents: {}.", titles.len(), titles.join("; ")),
+            (1, _) => "Looking at it myself.".to_owned(),
             _ => String::new(),
         }
     }
@@ -212,12 +124,9 @@ impl AnswerPlan for Delegation {
     fn conclude(&self, evidence: &Evidence) -> String {
         let received = self.received(evidence);
         let mut text = if self.is_answered(evidence) {
-            match &self.form {
-                Form::Sections => sections(&received),
-                Form::Question { terms } => answer(terms, &received, evidence),
-            }
+            self.own.with_caveat(sections(&received))
         } else {
-            own_words(&self.fallback.report(evidence))
+            own_words(&self.own.report(evidence))
         };
         if text.trim().is_empty() {
             text.push_str("The subagents reported nothing.");
@@ -227,51 +136,5 @@ impl AnswerPlan for Delegation {
             let _ = write!(text, "\n\n> {}", notes.join(" "));
         }
         text
-    }
-}
-
-/// An answer that needs no tool.
-struct FixedAnswer(String);
-
-impl AnswerPlan for FixedAnswer {
-    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        None
-    }
-
-    fn conclude(&self, _evidence: &Evidence) -> String {
-        self.0.clone()
-    }
-}
-
-/// One tool call and its output.
-struct DirectCall(Direct);
-
-impl AnswerPlan for DirectCall {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        self.0.stage(n, evidence)
-    }
-
-    fn conclude(&self, evidence: &Evidence) -> String {
-        direct::text(&self.0, evidence)
-    }
-}
-
-/// What rules can do of a request, below a sentence on what they cannot.
-struct Partly {
-    sentence: String,
-    plan: Box<dyn AnswerPlan>,
-}
-
-impl AnswerPlan for Partly {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        self.plan.stage(n, evidence)
-    }
-
-    fn opening(&self, n: usize) -> String {
-        self.plan.opening(n)
-    }
-
-    fn conclude(&self, evidence: &Evidence) -> String {
-        format!("{}\n\n{}", self.sentence, self.plan.conclude(evidence))
     }
 }

@@ -3,12 +3,10 @@
 //! Owns the reply and the walk through a plan's stages. Leaves the plans to their modules. Invariant: pure; progress is
 //! read off the transcript, so the same request always gets the same reply.
 
-mod answer;
+pub(crate) mod answer;
 mod direct;
-mod draft;
 pub(crate) mod main_agent;
 pub(crate) mod subagent;
-pub(crate) mod summary;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
 

@@ -4,19 +4,15 @@
 //! always carry a `<summary>`.
 
 use super::AnswerPlan;
-use super::answer::how_to_connect;
-use super::draft::{self, DraftPlan};
+use super::answer::{decline, help, unclear};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
 use crate::offline::project::files::Files;
 use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::{self, Intent};
-use crate::offline::search::Search;
+use crate::offline::search;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, sentence};
-
-/// How a task to read many files begins; the glob and a backquote follow.
-pub(crate) const ALL_FILES: &str = "Read all files that match `";
 
 struct Reporting {
     inquiry: Inquiry,
@@ -25,11 +21,8 @@ struct Reporting {
 
 /// Chooses the inquiry for the task of a subagent.
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
-    if let Some(wish) = draft::wish(evidence.task()) {
-        return Box::new(DraftPlan::new(wish));
-    }
     let what = what(evidence.task());
-    let inquiry = Inquiry::for_task(what);
+    let inquiry = Inquiry::of(request::read(what), what);
     let opening = format!("{}.", sentence(what, 120).trim_end_matches(['.', '?', ':']));
     Box::new(Reporting { inquiry, opening })
 }
@@ -52,50 +45,47 @@ impl AnswerPlan for Reporting {
     }
 }
 
+/// An answer that needs no tool.
+struct FixedAnswer(String);
+
+impl AnswerPart for FixedAnswer {
+    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        None
+    }
+
+    fn report(&self, _evidence: &Evidence) -> Report {
+        Report { summary: self.0.clone(), ..Report::default() }
+    }
+}
+
 /// One or more parts that proceed side by side.
 pub(crate) struct Inquiry {
     parts: Vec<Box<dyn AnswerPart>>,
-    /// Said first, where the task asks for more than rules can do.
+    /// Said first, where the request asks for more than rules can do.
     caveat: String,
 }
 
 impl Inquiry {
-    fn of(parts: Vec<Box<dyn AnswerPart>>) -> Self {
-        Self { parts, caveat: String::new() }
-    }
-
-    fn for_task(what: &str) -> Self {
-        if let Some((glob, _)) = what.strip_prefix(ALL_FILES).and_then(|rest| rest.split_once('`')) {
-            return Self::of(vec![Box::new(Files::new(glob))]);
-        }
-        if let Some(search) = Search::of_task(what) {
-            return Self::of(vec![search.part]);
-        }
-        match request::read(what) {
-            Intent::Question(question) => Self::question(&subject(&question)),
-            intent => Self::for_intent(intent, what),
-        }
-    }
-
-    /// Returns the parts for an intent, all done by one agent.
-    pub(crate) fn for_intent(intent: Intent, text: &str) -> Self {
-        match intent {
-            Intent::Overview { .. } => Self::of(project::overview()),
-            Intent::Topic(topic) => Self::of(vec![project::part(topic, text)]),
-            Intent::Files { glob } => Self::of(vec![Box::new(Files::new(&glob))]),
-            Intent::Direct(direct) => Self::of(vec![Box::new(direct)]),
-            Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
-            Intent::Decline { what } => Self { caveat: caveat(what), ..Self::question(text) },
-            Intent::Partly { first, what } => {
-                Self { caveat: caveat(what), ..Self::for_intent(request::read(&first), &first) }
+    /// Returns the parts that answer a request, all done by one agent.
+    pub(crate) fn of(intent: Intent, text: &str) -> Self {
+        let part: Box<dyn AnswerPart> = match intent {
+            Intent::Overview { .. } => return Self { parts: project::overview(), caveat: String::new() },
+            Intent::Many(items) => {
+                let parts = items.iter().flat_map(|item| Self::of(request::read(item), item).parts).collect();
+                return Self { parts, caveat: String::new() };
             }
-            Intent::Question(question) => Self::question(&question),
-            Intent::Many(_) | Intent::Help => Self::question(text),
-        }
-    }
-
-    fn question(question: &str) -> Self {
-        Self::of(vec![Search::best(question).part])
+            Intent::Partly { first, what } => {
+                return Self { caveat: decline(what), ..Self::of(request::read(&first), &first) };
+            }
+            Intent::Help => Box::new(FixedAnswer(help())),
+            Intent::Decline { what } => Box::new(FixedAnswer(decline(what))),
+            Intent::Topic(topic) => project::part(topic, text),
+            Intent::Files { glob } => Box::new(Files::new(&glob)),
+            Intent::Direct(direct) => Box::new(direct),
+            Intent::Question(question) if Terms::of(&question).is_empty() => Box::new(FixedAnswer(unclear())),
+            Intent::Question(question) => search::best(&subject(&question)),
+        };
+        Self { parts: vec![part], caveat: String::new() }
     }
 
     pub(crate) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
@@ -105,15 +95,15 @@ impl Inquiry {
 
     pub(crate) fn report(&self, evidence: &Evidence) -> Report {
         let mut report = Report::join(self.parts.iter().map(|part| part.report(evidence)).collect());
-        if !self.caveat.is_empty() {
-            report.summary = format!("{} {}", self.caveat, report.summary);
-        }
+        let head = if report.answer.is_empty() { &mut report.summary } else { &mut report.answer };
+        *head = self.with_caveat(std::mem::take(head));
         report
     }
-}
 
-fn caveat(what: &str) -> String {
-    format!("{what} needs a language model, which is not connected ({}); these places concern it.", how_to_connect())
+    /// Returns a text below the sentence on what rules cannot do, if there is one.
+    pub(crate) fn with_caveat(&self, text: String) -> String {
+        if self.caveat.is_empty() { text } else { format!("{}\n\n{text}", self.caveat) }
+    }
 }
 
 /// Sentences that begin so tell how to report, not what to look for.
@@ -125,8 +115,12 @@ const LOOKING: &str = "explore search investigate identify locate determine anal
 /// Returns what a task in anyone's words is about: its sentences without those on how to report.
 fn subject(task: &str) -> String {
     let sentences = task.split(['\n', '!']).flat_map(|line| line.split(". ")).map(str::trim);
+    let sentences: Vec<&str> = sentences.filter(|sentence| !sentence.is_empty()).collect();
+    if sentences.len() < 2 {
+        return task.to_owned();
+    }
     let mut kept = Vec::new();
-    for sentence in sentences.filter(|sentence| !sentence.is_empty()) {
+    for sentence in sentences {
         let (first, rest) = sentence.split_once(' ').unwrap_or((sentence, ""));
         let lower = first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         if lists(LOOKING, &lower) {

@@ -1,17 +1,16 @@
 //! Reading every file of one kind and saying what each one does.
 //!
-//! Owns batching and the one-line summaries. Leaves doc comments to `source`, definitions to the tool. Invariant: a file that was not
-//! read is counted as left out, never described.
+//! Owns batching and the one-line summaries. Leaves what a file says of itself and defines to the tool. Invariant: a file
+//! that was not read is counted as left out, never described.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, Report, safe, shorten};
-use crate::offline::search::definitions::Definitions;
+use crate::offline::search::Definitions;
 use crate::offline::search::symbols::{self, SymbolEntry};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::source;
 use crate::offline::text::{contains_any, sentence};
 
 /// Files read at most, and in one message.
@@ -55,7 +54,7 @@ impl AnswerPart for Files {
             return otherwise.stage(n - 1, evidence);
         }
         let batch = files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH);
-        let batch: Vec<PlannedCall> = batch.flat_map(|path| looks(path)).collect();
+        let batch: Vec<PlannedCall> = batch.flat_map(|path| symbols::looks(path)).collect();
         (!batch.is_empty()).then_some(batch)
     }
 
@@ -97,16 +96,10 @@ impl AnswerPart for Files {
     }
 }
 
-/// Returns the calls that tell of one file: its text, and what it defines.
-fn looks(path: &str) -> impl Iterator<Item = PlannedCall> {
-    let outline = paths::language(path).map(|_| symbols::outline(path));
-    std::iter::once(PlannedCall::read(path)).chain(outline)
-}
-
 /// Returns what a file defines that belongs to nothing else in it, and not to its tests.
 fn outer(path: &str, evidence: &Evidence) -> Vec<SymbolEntry> {
     let mut entries = symbols::entries(&symbols::outline(path), evidence);
-    entries.retain(|entry| !entry.name.contains('.') && entry.name != "tests");
+    entries.retain(|entry| !entry.name.contains('.') && entry.name != "tests" && entry.kind != "file");
     entries
 }
 
@@ -118,7 +111,8 @@ fn describe(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) ->
     let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
     names.truncate(NAMED);
     let names = names.join(", ") + &more;
-    match (source::purpose(path, lines), entries.first()) {
+    let about = symbols::about(path, evidence).map(|entry| (entry.line, entry.doc));
+    match (about, entries.first()) {
         (Some((line, text)), None) => format!("`{path}:{line}`: {}", safe(&sentence(&text, 140))),
         (Some((line, text)), Some(_)) => format!("`{path}:{line}`: {} ({names})", safe(&sentence(&text, 140))),
         (None, Some(first)) => format!("`{path}:{}`: {names}", first.line),

@@ -1,8 +1,14 @@
 //! Reading manifests line by line: names, versions, dependencies, binaries, scripts.
 //!
-//! Owns the formats. Leaves finding the files to `build`. Invariant: every fact carries the line it stands on.
+//! Owns the formats, and which manifests of a project count. Invariant: every fact carries the line it stands on.
 
 use std::collections::BTreeMap;
+
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::text::paths::{self, Area};
+
+/// Manifests read.
+const MOST: usize = 5;
 
 /// What a line of a manifest says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +22,6 @@ pub(crate) enum Kind {
     Script,
     Dependency,
     DevDependency,
-    Member,
     Target,
 }
 
@@ -28,36 +33,66 @@ pub(crate) struct Fact {
     pub(crate) line: usize,
 }
 
-/// Manifest file name, what reads it, the command that builds, the command that tests.
-pub(crate) const TOOLS: [(&str, &str, &str, &str); 19] = [
-    ("Cargo.toml", "Cargo", "cargo build", "cargo test"),
-    ("package.json", "npm", "npm install", "npm test"),
-    ("pyproject.toml", "Python packaging", "pip install .", "python -m pytest"),
-    ("setup.py", "setuptools", "pip install .", "python -m pytest"),
-    ("go.mod", "Go modules", "go build ./...", "go test ./..."),
-    ("pom.xml", "Maven", "mvn package", "mvn test"),
-    ("build.gradle", "Gradle", "gradle build", "gradle test"),
-    ("build.gradle.kts", "Gradle", "gradle build", "gradle test"),
-    ("CMakeLists.txt", "CMake", "cmake -B build && cmake --build build", "ctest --test-dir build"),
-    ("Makefile", "Make", "make", "make test"),
-    ("Gemfile", "Bundler", "bundle install", "bundle exec rspec"),
-    ("meson.build", "Meson", "meson setup build && meson compile -C build", "meson test -C build"),
-    ("mix.exs", "Mix", "mix compile", "mix test"),
-    ("build.zig", "Zig", "zig build", "zig build test"),
-    ("setup.cfg", "setuptools", "pip install .", "python -m pytest"),
-    ("configure.ac", "Autotools", "./configure && make", "make check"),
-    ("*.gemspec", "RubyGems", "gem build", "bundle exec rake"),
-    ("gradle.properties", "Gradle", "gradle build", "gradle test"),
-    ("composer.json", "Composer", "composer install", "vendor/bin/phpunit"),
+/// Manifests by their file names, the first of a folder first, with the usual command that tests.
+const TOOLS: [(&str, &str); 19] = [
+    ("Cargo.toml", "cargo test"),
+    ("package.json", "npm test"),
+    ("pyproject.toml", "python -m pytest"),
+    ("setup.py", "python -m pytest"),
+    ("go.mod", "go test ./..."),
+    ("pom.xml", "mvn test"),
+    ("build.gradle", "gradle test"),
+    ("build.gradle.kts", "gradle test"),
+    ("CMakeLists.txt", "ctest --test-dir build"),
+    ("Makefile", "make test"),
+    ("Gemfile", "bundle exec rspec"),
+    ("meson.build", "meson test -C build"),
+    ("mix.exs", "mix test"),
+    ("build.zig", "zig build test"),
+    ("setup.cfg", "python -m pytest"),
+    ("configure.ac", "make check"),
+    ("*.gemspec", "bundle exec rake"),
+    ("gradle.properties", "gradle test"),
+    ("composer.json", "vendor/bin/phpunit"),
 ];
 
-/// Returns the row of a manifest.
-pub(crate) fn tool(path: &str) -> Option<&'static (&'static str, &'static str, &'static str, &'static str)> {
+/// Returns the place of a manifest's row.
+fn row(path: &str) -> Option<usize> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    TOOLS.iter().find(|row| row.0.strip_prefix('*').map_or(name == row.0, |end| name.ends_with(end)))
+    TOOLS.iter().position(|row| row.0.strip_prefix('*').map_or(name == row.0, |end| name.ends_with(end)))
 }
 
-pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+/// Returns the usual command that tests what a manifest is about.
+pub(crate) fn test_command(path: &str) -> Option<&'static str> {
+    row(path).map(|at| TOOLS[at].1)
+}
+
+/// Returns the call that lists manifests.
+pub(crate) fn manifests() -> PlannedCall {
+    let names: Vec<&str> = TOOLS.iter().map(|row| row.0).collect();
+    PlannedCall::glob(&format!("**/{{{}}}", names.join(",")))
+}
+
+/// Returns the manifests, the outermost first.
+pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
+    let mut all = evidence.paths(&manifests());
+    all.retain(|path| !matches!(paths::area(path), Area::Foreign | Area::Test | Area::Example));
+    all.retain(|path| !path.starts_with("docs/") && !path.starts_with("doc/"));
+    all.sort_by_key(|path| (path.matches('/').count(), row(path), path.clone()));
+    all.truncate(MOST);
+    all
+}
+
+/// Returns what the manifests state, each fact with the path of its manifest.
+pub(crate) fn stated(evidence: &Evidence) -> Vec<(String, Fact)> {
+    let of = |path: String| {
+        let facts = facts(&path, &evidence.lines_of(&path));
+        facts.into_iter().map(move |fact| (path.clone(), fact))
+    };
+    found(evidence).into_iter().flat_map(of).collect()
+}
+
+fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {
         "package.json" | "composer.json" => json(lines),
@@ -67,8 +102,8 @@ pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         "setup.cfg" => settings(lines),
         "pom.xml" => pom(lines),
         "configure.ac" | "CMakeLists.txt" | "meson.build" => called(lines),
-        "gradle.properties" | "setup.py" => stated(lines),
-        _ if name.ends_with(".gemspec") || name.starts_with("build.gradle") => stated(lines),
+        "gradle.properties" | "setup.py" => programmed(lines),
+        _ if name.ends_with(".gemspec") || name.starts_with("build.gradle") => programmed(lines),
         _ => Vec::new(),
     }
 }
@@ -80,35 +115,35 @@ fn fact(kind: Kind, value: &str, line: usize) -> Fact {
 fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let mut found = Vec::new();
     let mut section = String::new();
-    let mut list: Option<Kind> = None;
+    let mut in_list = false;
     for (number, raw) in lines {
         let line = raw.trim();
         if line.starts_with('#') || line.is_empty() {
             continue;
         }
-        if line.starts_with('[') && list.is_none() {
+        if line.starts_with('[') && !in_list {
             line.trim_matches(['[', ']']).clone_into(&mut section);
             if let Some((kind, name)) = section_dependency(&section) {
                 found.push(fact(kind, name, *number));
             }
             continue;
         }
-        if let Some(kind) = list {
+        if in_list {
             for item in line.split(',').filter(|item| item.contains(['"', '\''])) {
-                found.push(fact(kind, requirement(item), *number));
+                found.push(fact(Kind::Dependency, requirement(item), *number));
             }
-            list = if line.contains(']') && !line.contains('[') { None } else { list };
+            in_list = !line.contains(']') || line.contains('[');
             continue;
         }
         let Some((key, value)) = line.split_once('=') else { continue };
         let (key, value) = (key.trim().trim_matches('"'), value.trim());
         let kind = toml_key(&section, key);
-        if matches!(kind, Some(Kind::Dependency | Kind::Member)) && value.starts_with('[') {
+        if matches!(kind, Some(Kind::Dependency)) && value.starts_with('[') {
             let inner = value.trim_matches(['[', ']']);
             for item in inner.split("\",").filter(|item| item.contains(['"', '\''])) {
-                found.push(fact(kind.unwrap_or(Kind::Member), requirement(item), *number));
+                found.push(fact(Kind::Dependency, requirement(item), *number));
             }
-            list = if value.contains(']') { None } else { kind };
+            in_list = !value.contains(']');
         } else if let Some(kind) = kind {
             let value = match kind {
                 Kind::Dependency | Kind::DevDependency | Kind::Script => key.to_owned(),
@@ -134,7 +169,6 @@ fn toml_key(section: &str, key: &str) -> Option<Kind> {
     Some(match (section, key) {
         ("bin", "name") => Kind::Binary,
         ("project" | "tool.poetry", "dependencies") => Kind::Dependency,
-        ("workspace", "members") => Kind::Member,
         (_, "name") if is_package => Kind::Name,
         (_, "version") if is_package => Kind::Version,
         (_, "description") if is_package => Kind::About,
@@ -302,7 +336,7 @@ fn pom(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
 }
 
 /// Reads manifests that are programs, as far as a line states a thing in quotes.
-fn stated(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+fn programmed(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let mut found = Vec::new();
     for (number, raw) in lines {
         let line = raw.trim();

@@ -1,16 +1,14 @@
-//! The project as a whole: what it is, how it is built and tested, what its files do.
+//! The project as a whole: what it is, what it needs, how it is tested, what its files do.
 //!
 //! Owns which part looks at which side of a project. Leaves looking to its modules. Invariant: every topic has a part.
 
-mod build;
+mod entry_points;
 pub(crate) mod files;
-mod layout;
 mod manifest;
 mod package;
 mod testing;
 
-use build::{Build, EntryPoints};
-use layout::LayoutPart;
+use entry_points::EntryPoints;
 use manifest::Kind;
 use package::Package;
 use testing::Testing;
@@ -24,12 +22,11 @@ use super::text::terms::Terms;
 pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
     let package = |asked, named| -> Box<dyn AnswerPart> { Box::new(Package { asked, named }) };
     match topic {
-        Topic::LayoutPart => Box::new(LayoutPart),
-        Topic::Build => Box::new(Build),
         Topic::EntryPoints => Box::new(EntryPoints),
         Topic::Tests => Box::new(Testing::default()),
         Topic::TestRun => Box::new(Testing { run: Some(Terms::of(text).without("test tests run project")) }),
         Topic::GitHistory => Box::new(GitHistory::default()),
+        Topic::About => package(Kind::About, Terms::default()),
         Topic::Version => package(Kind::Version, Terms::default()),
         Topic::License => package(Kind::License, Terms::default()),
         Topic::Toolchain => package(Kind::Toolchain, Terms::default()),
@@ -37,9 +34,14 @@ pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
     }
 }
 
-/// The sides from which a project is looked at as a whole.
-pub(super) const SIDES: [Topic; 4] = [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory];
+/// The sides from which a project is looked at as a whole: what each is called, and what is asked.
+pub(super) const SIDES: [(Topic, &str, &str); 4] = [
+    (Topic::About, "What it is", "Find the description of this project"),
+    (Topic::EntryPoints, "Entry points", "Find the entry points of this project"),
+    (Topic::Tests, "Tests", "Find what testing framework this project uses"),
+    (Topic::GitHistory, "Recent history", "Look at the recent history of this project"),
+];
 
 pub(super) fn overview() -> Vec<Box<dyn AnswerPart>> {
-    SIDES.map(|topic| part(topic, "")).into()
+    SIDES.map(|(topic, ..)| part(topic, "")).into()
 }

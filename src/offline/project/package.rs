@@ -1,13 +1,15 @@
-//! What a manifest states: the version, the license, the version of the language, the dependencies.
+//! What a manifest states: what the package is, its version and license, the version of the language, the dependencies.
 //!
 //! Owns files that state it where no manifest does. Leaves the formats of manifests to `manifest`. Invariant: names only
 //! what was read, each thing with its line.
 
-use super::build::{found, manifests, stated};
-use super::manifest::Kind;
+use std::collections::BTreeMap;
+
+use super::manifest::{Kind, found, manifests, stated};
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable, shorten};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable, safe, shorten};
 use crate::offline::text::paths::{self, Area};
+use crate::offline::text::sentence;
 use crate::offline::text::terms::Terms;
 
 /// One kind of fact that manifests state.
@@ -24,6 +26,7 @@ type Cited = (String, String);
 /// Packages listed.
 const SHOWN: usize = 40;
 const LICENSES: &str = "{LICENSE,LICENCE,COPYING}*";
+const READMES: &str = "{README,Readme,readme}*";
 /// Files that hold nothing but the version.
 const VERSIONS: &str = "{VERSION,VERSION.txt,version.txt,.version}";
 
@@ -53,13 +56,14 @@ impl AnswerPart for Package {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 => Some(match self.asked {
+                Kind::About => vec![manifests(), PlannedCall::glob(READMES)],
                 Kind::License => vec![manifests(), PlannedCall::glob(LICENSES)],
                 Kind::Version => vec![manifests(), assignments(), PlannedCall::glob(VERSIONS)],
                 _ => vec![manifests()],
             }),
             1 => {
-                let texts = [LICENSES, VERSIONS].into_iter().flat_map(|glob| evidence.paths(&PlannedCall::glob(glob)));
-                let texts = texts.take(1).map(|path| PlannedCall::read_part(&path, 1, 25));
+                let texts = [LICENSES, VERSIONS, READMES].map(|glob| evidence.paths(&PlannedCall::glob(glob)));
+                let texts = texts.iter().flatten().take(1).map(|path| PlannedCall::read_part(path, 1, 60));
                 Some(found(evidence).iter().map(|path| PlannedCall::read(path)).chain(texts).collect())
             }
             _ => None,
@@ -75,6 +79,7 @@ impl AnswerPart for Package {
         let name = of(Kind::Name).first().map(|(name, _)| format!(" of `{name}`")).unwrap_or_default();
         let all = of(self.asked);
         match self.asked {
+            Kind::About => about(of(Kind::Name), of(Kind::Version), all, evidence),
             Kind::License => license(&name, all, evidence),
             Kind::Toolchain => toolchain(&name, all),
             Kind::Dependency => self.dependencies(&all, &of(Kind::DevDependency)),
@@ -114,6 +119,29 @@ impl Package {
         shorten(&mut findings, SHOWN);
         Report { summary, findings, answer: String::new() }
     }
+}
+
+fn about(names: Vec<Cited>, versions: Vec<Cited>, stated: Vec<Cited>, evidence: &Evidence) -> Report {
+    let version = versions.into_iter().next().map(|(version, _)| format!(" {version}")).unwrap_or_default();
+    let name = names.into_iter().next().map(|(name, cite)| format!(" It is the package `{name}`{version} ({cite})."));
+    let readme = evidence.paths(&PlannedCall::glob(READMES)).into_iter().next().and_then(|path| {
+        let (line, text) = first_paragraph(&evidence.lines_of(&path))?;
+        Some((safe(&sentence(&text, 300)), format!("`{path}:{line}`")))
+    });
+    let about = match (readme, stated.into_iter().next()) {
+        (Some((text, cite)), _) => format!("The README says ({cite}): {text}."),
+        (None, Some((text, cite))) => format!("The manifest says ({cite}): {text}."),
+        (None, None) => "No README and no manifest says what the project is.".to_owned(),
+    };
+    Report { summary: about + &name.unwrap_or_default(), ..Report::default() }
+}
+
+/// Returns the first paragraph of prose, and not of marks, badges and headings.
+fn first_paragraph(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
+    let is_prose = |text: &str| text.starts_with(char::is_alphanumeric) && text.split(' ').count() >= 4;
+    let (first, _) = lines.iter().find(|(_, line)| is_prose(line))?;
+    let paragraph = lines.range(first..).map(|(_, line)| line.trim()).take_while(|line| !line.is_empty());
+    Some((*first, paragraph.collect::<Vec<_>>().join(" ")))
 }
 
 fn license(name: &str, stated: Vec<Cited>, evidence: &Evidence) -> Report {

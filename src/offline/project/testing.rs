@@ -1,13 +1,12 @@
 //! How the project is tested: frameworks, test files, the command.
 //!
-//! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with the
+//! Owns the table of frameworks. Leaves dependencies in general to `package`. Invariant: a framework is named only with the
 //! line that shows it.
 
 use std::cmp::Reverse;
 
 use regex::RegexBuilder;
 
-use super::build;
 use super::manifest::{self, Kind};
 use crate::offline::evidence::{Evidence, Hit, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
@@ -100,7 +99,7 @@ impl Testing {
         manifest.retain(|hit| counts(&hit.path));
         manifest.sort_by_key(|hit| (hit.path.matches('/').count(), hit.line));
         let mut source = evidence.hits(&source_lines());
-        source.retain(|hit| counts(&hit.path) && paths::language(&hit.path).is_some());
+        source.retain(|hit| counts(&hit.path) && paths::is_source(&hit.path));
         source.sort_by_key(|hit| hit.text.contains("cfg(test)"));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
@@ -135,8 +134,8 @@ fn matching(pattern: &str, lines: &[Hit]) -> Vec<Hit> {
 impl AnswerPart for Testing {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(vec![manifest_lines(), source_lines(), build::manifests()]),
-            1 => Some(build::found(evidence).iter().take(3).map(|path| PlannedCall::read(path)).collect()),
+            0 => Some(vec![manifest_lines(), source_lines(), manifest::manifests()]),
+            1 => Some(manifest::found(evidence).iter().take(3).map(|path| PlannedCall::read(path)).collect()),
             _ => None,
         }
     }
@@ -173,7 +172,7 @@ impl AnswerPart for Testing {
 
 /// Returns the command that runs the tests: the project's own script or target, else the framework's usual one.
 fn command(evidence: &Evidence, shown: &[Shown], named: Option<&Terms>) -> Option<String> {
-    let facts = build::stated(evidence);
+    let facts = manifest::stated(evidence);
     let of = |kind: Kind| facts.iter().filter(move |(_, fact)| fact.kind == kind);
     let key = |value: &str| value.split(':').next().unwrap_or_default().to_owned();
     let asked = of(Kind::Script).find(|(_, fact)| named.is_some_and(|terms| terms.told(&key(&fact.value)) > 0));
@@ -191,6 +190,6 @@ fn command(evidence: &Evidence, shown: &[Shown], named: Option<&Terms>) -> Optio
         return Some(format!("`make {}` (`{path}:{}`)", fact.value, fact.line));
     }
     let usual = shown.iter().map(|entry| entry.framework.command).find(|command| !command.is_empty());
-    let by_tool = build::found(evidence).into_iter().find_map(|path| manifest::tool(&path).map(|row| row.3));
+    let by_tool = manifest::found(evidence).iter().find_map(|path| manifest::test_command(path));
     usual.or(by_tool).filter(|_| !shown.is_empty()).map(|command| format!("`{command}`, the usual command"))
 }

@@ -1,13 +1,10 @@
-//! Requests that describe one tool call: run a command, read a file, search for a text.
+//! Requests that describe one tool call: run a command, show a part of a file.
 //!
-//! Owns their words. Leaves showing the output to `plan`. Invariant: the command, path or pattern is exactly what the
-//! request says.
-
-use serde_json::json;
+//! Owns their words. Leaves showing the output to `plan`. Invariant: the command or path is exactly what the request says.
 
 use crate::offline::evidence::PlannedCall;
 use crate::offline::text::paths::is_path;
-use crate::offline::text::{clip, escape, lists, strip};
+use crate::offline::text::{clip, lists, strip};
 
 /// One tool call, made as asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +18,7 @@ const PROGRAMS: &str = " cargo npm npx yarn pnpm node python python3 pip pytest 
  bundle rake ruby php composer docker deno bun uv ruff mypy black eslint tsc jest vitest grep rg find sed wc head tail du df env which uname sleep sh bash ";
 
 pub(crate) fn direct(text: &str) -> Option<Direct> {
-    run(text).or_else(|| view(text)).or_else(|| search(text))
+    run(text).or_else(|| view(text))
 }
 
 fn run(text: &str) -> Option<Direct> {
@@ -55,16 +52,4 @@ fn view(text: &str) -> Option<Direct> {
         }
         None => Direct { call: PlannedCall::read(path), title: format!("`{path}`") },
     })
-}
-
-fn search(text: &str) -> Option<Direct> {
-    let (verb, rest) = ["grep for ", "grep ", "search the code for ", "search for ", "rg "]
-        .into_iter()
-        .find_map(|verb| Some((verb, strip(text, verb)?)))?;
-    let wanted = rest.trim().trim_matches(['`', '"', '\'', '?']);
-    // What is said in words is meant literally.
-    let pattern = if verb.contains("search") { escape(wanted) } else { wanted.to_owned() };
-    let input = json!({ "pattern": pattern, "output_mode": "content", "-n": true, "head_limit": 60 });
-    let title = format!("`{}`", wanted.replace('`', "'"));
-    (!wanted.is_empty()).then(|| Direct { call: PlannedCall::new("Grep", input), title })
 }

@@ -9,8 +9,8 @@ use crate::offline::text::{contains_any, lists};
 /// A side of a project that is always looked at in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
-    LayoutPart,
-    Build,
+    /// What it says of itself.
+    About,
     EntryPoints,
     Tests,
     /// How the tests are run.
@@ -110,7 +110,7 @@ const FILLER: &str = "identify determine check examine inspect report return evi
     does do main important relevant various path number how-to currently provided together available out look tool tools library libraries whole";
 
 /// Topic, phrases that settle it, words that may go with it.
-const TOPICS: [(Topic, &str, &str); 10] = [
+const TOPICS: [(Topic, &str, &str); 9] = [
     (
         Topic::TestRun,
         "run the tests|run tests|run the unit tests|run the integration tests|run the test suite|run the specs|tests run|tests of this project are run",
@@ -147,19 +147,7 @@ const TOPICS: [(Topic, &str, &str); 10] = [
         "entry point",
         "entry point points start starts begin begins run execution command line cli binary binaries main executable executables",
     ),
-    (
-        Topic::Build,
-        "entry point|build system|how is this built|project built|project is built|build this|build it|how do i build|compile this|\
-         build and run|run this project|build tool",
-        "build built builds building system entry point points dependency dependencies compile compiled run start install manifest manifests command line \
-         binaries binary",
-    ),
-    (
-        Topic::LayoutPart,
-        "layout|directory structure|folder structure|file structure|which languages|what language|programming language|main modules|main directories",
-        "layout directory directories structure folders folder languages language programming written modules module counts count top-level top level map \
-         tree organized arranged",
-    ),
+    (Topic::About, "description", "description says itself"),
     (Topic::Version, "version", "version number current package it released set stored kept declared specified"),
     (
         Topic::License,

@@ -3,21 +3,21 @@
 //! Owns the queries, and what counts as certain. Leaves the order to the tool. Invariant: cites only what a tool showed,
 //! and says so where not all of the question was found.
 
+use std::fmt::Write as _;
+
 use super::symbols::{self, SymbolEntry};
 use super::values::Values;
-use super::window;
+use super::{UNCERTAIN, window};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::source;
 use crate::offline::text::terms::{Terms, last_segment};
 use crate::offline::text::{contains_any, parts};
 
-/// How the summary of a search begins that is not sure of its first place.
-pub(crate) const UNCERTAIN: &str = "I found nothing certain";
-
-/// Definitions asked for, and lines where there are none.
+/// Definitions asked for, places shown, lines of an excerpt, and lines looked at where nothing is defined.
 const MOST: usize = 8;
+const SHOWN: usize = 5;
+const EXCERPT: usize = 22;
 const MOST_LINES: usize = 60;
 
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl AnswerPart for Definitions {
         match n {
             0 => {
                 let paths = self.terms.paths.iter().filter(|path| !path.contains('*')).take(3);
-                let mut calls: Vec<PlannedCall> = paths.map(|path| PlannedCall::read(path)).collect();
+                let mut calls: Vec<PlannedCall> = paths.flat_map(|path| symbols::looks(path)).collect();
                 if self.terms.count() > 0 {
                     calls.push(self.search());
                 }
@@ -150,39 +150,31 @@ impl AnswerPart for Definitions {
     }
 
     fn report(&self, evidence: &Evidence) -> Report {
-        if self.terms.is_empty() {
-            return Report {
-                summary:
-                    "The request names nothing that can be searched for. Name a function, a type, a file or a topic."
-                        .to_owned(),
-                ..Report::default()
-            };
-        }
         let (places, is_certain) = self.places(evidence);
+        let names = self.terms.names();
         let Some(best) = places.first() else {
-            return Report {
-                summary: format!("Nothing in the files matches {}.", self.terms.names()),
-                ..Report::default()
-            };
+            let summary = format!("Nothing found for {names}. Try the exact name used in the code.");
+            return Report { summary, ..Report::default() };
         };
         let cite = format!("`{}:{}`", best.path, best.line);
-        let summary = if is_certain {
-            format!("The best of {} for {} is {cite}.", places.len(), self.terms.names())
+        let lines = evidence.lines_of(&best.path);
+        let (summary, mut answer) = if is_certain {
+            (format!("The best of {} for {names} is {cite}.", places.len()), String::new())
         } else {
-            format!("{UNCERTAIN} for {}; the nearest is {cite}.", self.terms.names())
+            let summary = format!("{UNCERTAIN} for {names}; the nearest is {cite}.");
+            (summary, format!("{UNCERTAIN} for {names}; this is the nearest. "))
         };
-        Report {
-            summary,
-            findings: places.iter().map(CitedPlace::bullet).collect(),
-            answer: best.statement(&evidence.lines_of(&best.path)),
+        answer.push_str(&best.statement(&lines));
+        if let Some(excerpt) = best.excerpt(&lines, EXCERPT) {
+            let _ = write!(answer, "\n\n{excerpt}");
         }
+        Report { summary, findings: places.iter().take(SHOWN).map(CitedPlace::bullet).collect(), answer }
     }
 }
 
-/// Returns the first telling line of a file that the request names.
+/// Returns the place that tells of a file that the request names.
 fn file_place(path: &str, evidence: &Evidence) -> Option<CitedPlace> {
-    let lines = evidence.lines_of(path);
-    let line = source::purpose(path, &lines).map(|(line, _)| line).or_else(|| lines.keys().next().copied())?;
-    let text = lines.get(&line)?.trim().to_owned();
+    let about = symbols::about(path, evidence).map(|entry| (entry.line, entry.doc));
+    let (line, text) = about.or_else(|| Some((evidence.lines_of(path).into_keys().next()?, String::new())))?;
     Some(CitedPlace { path: path.to_owned(), line, label: "file".to_owned(), text })
 }

@@ -3,9 +3,8 @@
 //! Owns telling such questions, and what is a list. Leaves the order to the tool. Invariant: cites only what a tool
 //! showed, and says so where nothing is a list for sure.
 
-use super::definitions::UNCERTAIN;
 use super::symbols::{self, SymbolEntry};
-use super::window;
+use super::{UNCERTAIN, window};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report, shorten};
 use crate::offline::text::parts;
@@ -76,7 +75,7 @@ impl Enumeration {
     }
 
     fn found(&self, evidence: &Evidence) -> Found {
-        let entries = self.entries(None, evidence);
+        let mut entries = self.entries(None, evidence);
         // The thing itself stands last in what is asked for: of the log levels, the levels.
         let Some(last) = self.terms.words.last().cloned() else { return Found::Nearest(entries) };
         let ends = |entry: &SymbolEntry| -> bool {
@@ -111,7 +110,14 @@ impl Enumeration {
         let most =
             all.iter().map(|entry| folder(entry)).max_by_key(|at| all.iter().filter(|one| folder(one) == *at).count());
         let own: Vec<SymbolEntry> = all.into_iter().filter(|entry| Some(folder(entry)) == most).cloned().collect();
-        if own.len() >= FEWEST { Found::Each(own) } else { Found::Nearest(entries) }
+        if own.len() >= FEWEST {
+            return Found::Each(own);
+        }
+        // What does something seldom holds a list; what is named after all that is asked for may.
+        let is_deed = |entry: &SymbolEntry| matches!(entry.kind.as_str(), "function" | "method");
+        let is_named = |entry: &SymbolEntry| ends(entry) && self.terms.told(&entry.name) >= self.terms.count();
+        entries.sort_by_key(|entry| (is_deed(entry) || !is_named(entry), entry.is_spare, is_deed(entry)));
+        Found::Nearest(entries)
     }
 
     fn read(&self, evidence: &Evidence) -> Option<CitedPlace> {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::CitedPlace;
+use crate::offline::text::paths::is_source;
 
 /// One definition, or one use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +53,20 @@ pub(crate) fn references(name: &str, imports: bool) -> PlannedCall {
     PlannedCall::new("Symbols", input)
 }
 
+/// Returns the calls that tell of one file: its text, and what it says of itself and defines.
+pub(crate) fn looks(path: &str) -> impl Iterator<Item = PlannedCall> {
+    let outline = is_source(path).then(|| outline(path));
+    std::iter::once(PlannedCall::read(path)).chain(outline)
+}
+
 /// Lists what one file defines.
 pub(crate) fn outline(path: &str) -> PlannedCall {
     PlannedCall::new("Symbols", json!({ "path": path, "mode": "outline" }))
+}
+
+/// Returns what a file says of itself, from its outline.
+pub(crate) fn about(path: &str, evidence: &Evidence) -> Option<SymbolEntry> {
+    entries(&outline(path), evidence).into_iter().next().filter(|entry| entry.kind == "file")
 }
 
 /// Returns `true` if a call found what has the name, or all the words, that it asked for.

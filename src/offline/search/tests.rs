@@ -2,8 +2,8 @@
 //!
 //! Owns telling such questions. Leaves the testing framework to `project`. Invariant: cites only what a tool showed.
 
-use super::definitions::UNCERTAIN;
 use super::symbols::{self, SymbolEntry};
+use super::{UNCERTAIN, window};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::contains_any;
@@ -73,7 +73,7 @@ impl AnswerPart for Tests {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 if self.terms.count() > 0 => Some(vec![self.search()]),
-            1 => Some(self.places(evidence).0.iter().take(2).map(super::window).collect()),
+            1 => Some(self.places(evidence).0.iter().take(2).map(window).collect()),
             _ => None,
         }
     }

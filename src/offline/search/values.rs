@@ -31,7 +31,7 @@ impl Values {
         symbols::values(&self.question, MOST)
     }
 
-    /// Returns the lines that state a value for most of the terms, and whether the first has all of them.
+    /// Returns the lines that state a value, the best first, and whether that has all of the terms.
     pub(crate) fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
         let mut entries = symbols::entries(&self.search(), evidence);
         entries.retain(|entry| matches!(paths::area(&entry.path), Area::Source | Area::Setting));
@@ -39,16 +39,18 @@ impl Values {
             let file = entry.path.rsplit('/').next().unwrap_or(&entry.path);
             self.terms.told(&format!("{file} {} {}", entry.name, entry.text))
         };
-        let Some(best) = entries.first().filter(|best| told(best) > 0) else { return (Vec::new(), false) };
+        let Some(best) = entries.first() else { return (Vec::new(), false) };
         // One word alone is certain only on a line that is about a default or a limit itself.
         let is_sure = self.terms.count() > 1 || contains_any(&best.text.to_lowercase(), "default|max|min|limit|most");
         let is_certain = is_sure && told(best) >= self.terms.count();
-        let place = |entry: SymbolEntry| {
+        // The first is told as what it is; of the others the line is what counts.
+        let place = |(at, entry): (usize, SymbolEntry)| {
+            if at == 0 && !entry.kind.starts_with("value") && entry.text.contains(['=', ':']) {
+                return entry.place();
+            }
             let text = entry.text.trim().to_owned();
-            let is_value = entry.kind.starts_with("value");
-            let stated = CitedPlace { path: entry.path.clone(), line: entry.line, label: "setting".to_owned(), text };
-            if is_value || !entry.text.contains(['=', ':']) { stated } else { entry.place() }
+            CitedPlace { path: entry.path, line: entry.line, label: "setting".to_owned(), text }
         };
-        (entries.into_iter().take(SHOWN).map(place).collect(), is_certain)
+        (entries.into_iter().take(SHOWN).enumerate().map(place).collect(), is_certain)
     }
 }

@@ -1,10 +1,8 @@
 //! Text: what can be told of words, paths and source lines by their looks alone.
 //!
-//! Owns cutting and splitting text. Leaves paths to `paths`, lines of source to `source`, the words of a request to
-//! `terms`. Invariant: nothing here knows of tools, conversations or agents.
+//! Owns cutting and splitting text. Leaves paths to `paths`, the words of a request to `terms`. Invariant: nothing here knows of tools, conversations or agents.
 
 pub(crate) mod paths;
-pub(crate) mod source;
 pub(crate) mod terms;
 
 /// Returns the first sentence of a text, at most `limit` characters long.

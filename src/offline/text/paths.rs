@@ -22,54 +22,32 @@ pub(crate) fn extension(path: &str) -> String {
     name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// Languages with the extensions of their files.
-const LANGUAGES: [(&str, &str); 28] = [
-    ("Rust", "rs"),
-    ("Python", "py pyi"),
-    ("JavaScript", "js mjs cjs jsx"),
-    ("TypeScript", "ts tsx"),
-    ("Go", "go"),
-    ("Java", "java"),
-    ("Kotlin", "kt"),
-    ("Scala", "scala"),
-    ("C", "c h"),
-    ("C++", "cc cpp hpp"),
-    ("C#", "cs"),
-    ("Ruby", "rb"),
-    ("PHP", "php"),
-    ("Swift", "swift"),
-    ("Lua", "lua"),
-    ("Elixir", "ex exs"),
-    ("Haskell", "hs"),
-    ("Zig", "zig"),
-    ("Dart", "dart"),
-    ("Julia", "jl"),
-    ("Shell", "sh bash"),
-    ("SQL", "sql"),
-    ("HTML", "html"),
-    ("CSS", "css"),
-    ("Vue", "vue"),
-    ("Svelte", "svelte"),
-    ("Perl", "pl"),
-    ("Protocol Buffers", "proto"),
-];
+/// Languages with the extensions of their files, the usual one first.
+const LANGUAGES: &str = "rust:rs python:py,pyi javascript:js,mjs,cjs,jsx typescript:ts,tsx go:go java:java kotlin:kt scala:scala c:c,h \
+    c++:cc,cpp,hpp c#:cs ruby:rb php:php swift:swift lua:lua elixir:ex,exs haskell:hs zig:zig dart:dart julia:jl shell:sh,bash sql:sql \
+    html:html css:css vue:vue svelte:svelte perl:pl";
 
-pub(crate) fn language(path: &str) -> Option<&'static str> {
+fn languages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    LANGUAGES.split_whitespace().filter_map(|row| row.split_once(':'))
+}
+
+/// Returns `true` if a file is a program, by its extension.
+pub(crate) fn is_source(path: &str) -> bool {
     let ext = extension(path);
-    LANGUAGES.iter().find(|row| lists(row.1, &ext)).map(|row| row.0)
+    languages().any(|(_, all)| all.split(',').any(|one| one == ext))
 }
 
 /// Returns the usual extension of files in what a text calls Python, markdown or the like.
 pub(crate) fn extension_of(kind: &str) -> Option<&'static str> {
-    const OTHER: [(&str, &str); 2] = [("Markdown", "md"), ("TOML", "toml")];
-    let row = LANGUAGES.iter().chain(&OTHER).find(|row| row.0.eq_ignore_ascii_case(kind))?;
-    row.1.split(' ').next()
+    let kind = kind.to_lowercase();
+    let (_, all) = languages().chain([("markdown", "md"), ("toml", "toml")]).find(|(name, _)| *name == kind)?;
+    all.split(',').next()
 }
 
 /// Returns the tag for a code fence around lines of a file: its extension, if files of that kind hold text.
 pub(crate) fn fence(path: &str) -> String {
     let ext = extension(path);
-    if language(path).is_some() || lists("toml json yml yaml md", &ext) { ext } else { "text".to_owned() }
+    if is_source(path) || lists("toml json yml yaml md", &ext) { ext } else { "text".to_owned() }
 }
 
 pub(crate) fn area(path: &str) -> Area {
@@ -88,7 +66,8 @@ pub(crate) fn area(path: &str) -> Area {
     let test_name = name.starts_with("test_")
         || name.starts_with("conftest")
         || [".test.", ".spec.", "_test.", "_spec.", "tests.rs", "test.rs"].iter().any(|part| name.contains(part));
-    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures"]) || test_name {
+    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures", "fuzz"]) || test_name
+    {
         return Area::Test;
     }
     if within(&["examples", "example", "benches", "bench", "benchmarks", "demo", "samples"]) {
@@ -97,7 +76,7 @@ pub(crate) fn area(path: &str) -> Area {
     if within(&["docs", "doc"]) || matches!(ext.as_str(), "md" | "rst" | "txt" | "adoc") || ext.is_empty() {
         return Area::Doc;
     }
-    if language(&lower).is_some() { Area::Source } else { Area::Setting }
+    if is_source(&lower) { Area::Source } else { Area::Setting }
 }
 
 /// Returns `true` if a file only declares what another one holds, as a TypeScript compiler writes it.

@@ -108,13 +108,15 @@ impl<'t> SourceLines<'t> {
             }
         } else {
             let mut at = start;
+            let mut is_law = false;
             while at < end && self.is_comment(at) {
+                is_law |= is_license(self.text_at(at));
                 found.push(prose(self.text_at(at)));
                 at += 1;
             }
             // What ends right above a definition is about that; in Rust and Go it may say that it is about the file.
             let line = self.text_at(start);
-            at < end || line.starts_with("//!") || line.starts_with("// Package ")
+            !is_law && (at < end || line.starts_with("//!") || line.starts_with("// Package "))
         };
         let line = u32::try_from(start + 1).unwrap_or(1);
         (line, if stands_alone { found.join("\n") } else { String::new() })
@@ -151,6 +153,9 @@ pub(super) fn first_sentence(doc: &str) -> String {
 
 /// Returns what a line of a comment says: nothing for one that is for a program or only draws a line.
 fn prose(line: &str) -> String {
+    if line.starts_with("#!") {
+        return String::new();
+    }
     let line = line.trim_start_matches(['/', '*', '#', '!', '-', ';', ' ', '\t']);
     let line = line.trim_end_matches(['*', '/', ' ', '=', '-', '#']);
     let mut text = String::new();
@@ -164,11 +169,24 @@ fn prose(line: &str) -> String {
         }
     }
     let magic = ["frozen_string_literal", "-*-", "eslint-", "noinspection", "pylint:", "rubocop:", "nolint", "type:"];
-    let is_law = text.starts_with("Copyright") || text.starts_with("SPDX-");
-    if is_law || magic.iter().any(|magic| text.contains(magic)) {
+    if is_license(&text) || magic.iter().any(|magic| text.contains(magic)) {
         return String::new();
     }
     text.trim().to_owned()
+}
+
+/// Returns `true` for a line of a license, which says nothing of what it stands above.
+fn is_license(text: &str) -> bool {
+    let starts = [
+        "Copyright (",
+        "Copyright ©",
+        "SPDX-",
+        "Licensed under",
+        "Permission is hereby",
+        "Permission to use",
+        "Redistribution and use",
+    ];
+    starts.iter().any(|start| text.contains(start))
 }
 
 /// Returns `true` for a line that may stand between a definition and what is said about it.

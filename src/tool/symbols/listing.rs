@@ -74,7 +74,10 @@ impl SymbolListing<'_> {
         let mut page = Page::new(String::new(), self.limit);
         let mut count = 0;
         for (at, (_, file)) in self.indexed.files.iter().enumerate() {
-            let mut texts = None;
+            let mut texts = is_file.then(|| self.describe(at, false));
+            if let Some((line, sentence)) = texts.iter().flatten().last().filter(|(_, sentence)| !sentence.is_empty()) {
+                page.write(&self.entry(at, file.symbols.len(), line), sentence);
+            }
             for (number, symbol) in file.symbols.iter().enumerate() {
                 let is_top = symbol.parent().and_then(|parent| file.symbols.get(parent)).is_none_or(is_module);
                 if !wanted.has(symbol, true) || !is_file && (!is_top || symbol.owner.is_some()) {
@@ -266,12 +269,17 @@ impl Page {
     }
 
     fn push(&mut self, entry: &str, sentence: &str) {
+        self.write(entry, sentence);
+        self.shown += 1;
+    }
+
+    /// Adds an entry that does not count, such as what is said of the whole file.
+    fn write(&mut self, entry: &str, sentence: &str) {
         self.entries.push_str(entry);
         self.entries.push('\n');
         if !sentence.is_empty() {
             let _ = writeln!(self.entries, "    {sentence}");
         }
-        self.shown += 1;
     }
 
     fn text(&self) -> String {

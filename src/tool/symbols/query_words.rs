@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use super::terms::terms_of;
 
 /// What a synonym counts for.
-const SYNONYM: f32 = 0.5;
+const SYNONYM: f32 = 0.65;
 /// What a word counts for that says how one asks.
 const FILLER: f32 = 0.5;
 const FILLERS: &str = "function method class type struct file line lines code program project happen work handled implement \

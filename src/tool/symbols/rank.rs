@@ -15,21 +15,21 @@ use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader};
 
 /// BM25: how soon more of the same word adds nothing, and how much longer texts are marked down.
 const SATURATION: f32 = 1.2;
-const LENGTH: f32 = 0.5;
+const LENGTH: f32 = 0.2;
 /// The same for what the whole file has, and what that counts for its definitions.
-const FILE_SATURATION: f32 = 3.0;
+const FILE_SATURATION: f32 = 5.0;
 const FILE_LENGTH: f32 = 0.5;
-const FILE_WEIGHT: f32 = 0.3;
+const FILE_WEIGHT: f32 = 0.5;
 /// What a word weighs by its field.
 const NAME_WEIGHT: f32 = 4.0;
-const OWNER_WEIGHT: f32 = 1.5;
-const DOC_WEIGHT: f32 = 1.5;
+const OWNER_WEIGHT: f32 = 3.0;
+const DOC_WEIGHT: f32 = 2.0;
 const BODY_WEIGHT: f32 = 1.0;
 const PATH_WEIGHT: f32 = 1.0;
 /// What a word of its path weighs for a file itself.
 const FILE_NAME_WEIGHT: f32 = 3.0;
 /// What counts as often.
-const OFTEN_TIMES: f32 = 3.0;
+const OFTEN_TIMES: f32 = 2.0;
 /// How much a definition loses that has few of the words.
 const COVERAGE: f32 = 0.6;
 /// What a name that stands in a question adds: more than words can.
@@ -38,6 +38,8 @@ const NAMED: f32 = 40.0;
 const LIKELY: f32 = 0.6;
 /// What a name bound to a module or a value counts for: a question is mostly about what does something.
 const BOUND: f32 = 0.65;
+/// The same of what does something.
+const DEED: f32 = 1.2;
 /// The same of an error type where nobody asks for errors, and of what is said of a whole file.
 const ERROR: f32 = 0.7;
 const WHOLE_FILE: f32 = 0.95;
@@ -321,6 +323,7 @@ fn scored(
                 None => WHOLE_FILE,
                 Some(symbol) if is_value(symbol) && wanted.kind.is_none() => BOUND,
                 Some(symbol) if is_error(symbol) && !query.asks_for_errors() => ERROR,
+                Some(symbol) if symbol.kind.is_function() => DEED,
                 Some(_) => 1.0,
             };
             let is_named = !query.is_one_name

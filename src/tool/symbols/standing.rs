@@ -34,7 +34,8 @@ impl Standing {
         let mut standing = Self { is_test: false, of_all: 1.0 };
         for part in path.parent().into_iter().flat_map(Path::components) {
             match part.as_os_str().to_str().unwrap_or_default() {
-                "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata" | "testing" | "fixtures" | "e2e" => {
+                "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata" | "testing" | "fixtures" | "e2e"
+                | "fuzz" => {
                     standing.is_test = true;
                 }
                 "example" | "examples" | "bench" | "benches" | "benchmark" | "benchmarks" | "demo" | "demos"

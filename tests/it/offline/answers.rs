@@ -32,16 +32,14 @@ async fn an_overview_is_composed_of_four_parallel_reports() {
         &said.answer,
         &[
             "computes the price of a cart and prints a receipt",
-            "Rust (6 files",
-            "`src/cart.rs:1`: The cart: what a customer wants to buy",
-            "Package `shop` 0.3.1 (`Cargo.toml:2`)",
+            "It is the package `shop` 0.3.1 (`Cargo.toml:2`)",
             "A run begins at `src/main.rs:3`",
             "cargo test) (`src/discount.rs:29`)",
             "not a git repository",
         ],
     );
     let (count, _) = check(&talk.root(), &said.answer);
-    assert!(count >= 12, "only {count} citations");
+    assert!(count >= 8, "only {count} citations");
     for variant in ["what is this project?", "map the codebase", "give me an overview of this project"] {
         assert_eq!(ask_in(&mut talk, variant).await.calls("Agent"), 4, "{variant}");
     }
@@ -50,19 +48,14 @@ async fn an_overview_is_composed_of_four_parallel_reports() {
 #[tokio::test]
 async fn a_question_is_answered_by_the_definition_and_its_doc_comment() {
     let said = ask("Where are discount codes parsed?").await;
-    assert_eq!(said.calls("Agent"), 2);
+    assert_eq!(said.calls("Agent"), 1);
     let first = said.answer.lines().next().unwrap_or_default();
     assert_eq!(
         first,
         "The method `Discount.parse_code` at `src/discount.rs:14`: Parses a discount code such as `SAVE10`."
     );
     holds(&said.answer, &["14      pub fn parse_code(code: &str) -> Option<Self> {"]);
-    assert_eq!(
-        said.answer.matches("(method Discount.parse_code)").count(),
-        1,
-        "one excerpt is enough:\n{}",
-        said.answer
-    );
+    assert_eq!(said.answer.matches("`src/discount.rs:14`").count(), 1, "once is enough:\n{}", said.answer);
 }
 
 #[tokio::test]
@@ -177,8 +170,6 @@ async fn direct_requests_become_direct_calls() {
         ("run `git log --oneline -3`", "Bash git log --oneline -3", "exit code"),
         ("run: cargo build", "Bash cargo build", "was not run: the user said no"),
         ("read src/cart.rs:6", "Read src/cart.rs", "MAX_ITEMS: usize = 99"),
-        ("grep MAX_ITEMS", "Grep MAX_ITEMS", "src/cart.rs:6:"),
-        ("search for `Prices by item name`", "Grep Prices by item name", "scripts/import_prices.py:"),
     ] {
         let said = talk.ask(request).await;
         assert_eq!(said.log, [call], "{request}");
@@ -346,6 +337,9 @@ async fn entry_points_are_told_first_by_the_manifest_and_then_by_main_functions(
     ];
     let answer = ask_of(&files, "what are the entry points?").await;
     holds(&answer, &["A run begins at `setup.cfg:3`", "- `shop/cli.py:1` entry point"]);
+    let list = "public class List {\n    public static void main(String[] args) {\n    }\n}\n";
+    let answer = ask_of(&[("src/examples/List.java", list)], "what are the entry points?").await;
+    assert!(answer.starts_with("A run begins at `src/examples/List.java:2`."), "{answer}");
     let answer = ask_of(&[("lib.rb", "class Shop\nend\n")], "what are the entry points?").await;
     assert!(answer.starts_with("I found nothing certain"), "{answer}");
 }

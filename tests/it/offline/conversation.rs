@@ -18,11 +18,11 @@ use super::talk::{Stranger, Talk, request};
 #[tokio::test(start_paused = true)]
 async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
     let mut talk = Talk::with(|parts| parts.provider = Arc::new(Offline::new(Pace::Reading)));
-    talk.session.say("Where are discount codes parsed?");
+    talk.session.say("use 2 subagents: where are discount codes parsed; find the tests");
     let child = talk
         .session
         .wait(|event| match &event.kind {
-            EventKind::Spawned(spawn) if spawn.description == "Search the tests" => Some(event.agent),
+            EventKind::Spawned(spawn) if spawn.description == "Find the tests" => Some(event.agent),
             _ => None,
         })
         .await;
@@ -32,14 +32,14 @@ async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
         &outcome.text,
         &[
             "`Discount.parse_code` at `src/discount.rs:14`",
-            "\"Search the tests\" was stopped; this answer does without its part.",
+            "\"Find the tests\" was stopped; this answer does without its part.",
         ],
     );
 }
 
 #[test]
 fn children_that_did_not_finish_are_named_and_their_findings_used() {
-    let ask = Message::user("Where are discount codes parsed?");
+    let ask = Message::user("use 2 subagents: where are discount codes parsed; find the tests");
     let first = plan(&request(vec![Arc::new(ask.clone())], &["Agent", "Read"]));
     let calls: Vec<ToolCall> = first
         .calls
@@ -63,8 +63,8 @@ fn children_that_did_not_finish_are_named_and_their_findings_used() {
         &answer,
         &[
             "`src/a.rs:3`",
-            "\"Search for definitions\" reached its limit; what it had found is used above",
-            "\"Search the tests\" failed; this answer does without its part",
+            "\"Where are discount codes parsed\" reached its limit; what it had found is used above",
+            "\"Find the tests\" failed; this answer does without its part",
         ],
     );
 }
@@ -94,7 +94,7 @@ async fn without_subagents_it_looks_itself() {
 async fn tools_that_are_missing_are_done_without() {
     let mut talk = Talk::with(|parts| parts.tools = parts.tools.filtered(|name| !["Bash", "Glob"].contains(&name)));
     let said = ask_in(&mut talk, "explain this project").await;
-    holds(&said.answer, &["Rust (6 files", "git could not be asked"]);
+    holds(&said.answer, &["A run begins at `src/main.rs:3`", "git could not be asked"]);
     let mut talk = Talk::with(|parts| parts.tools = parts.tools.filtered(|_| false));
     assert!(!ask_in(&mut talk, "explain this project").await.answer.is_empty());
 }
@@ -119,7 +119,7 @@ async fn a_new_question_is_a_request_of_its_own() {
 
 /// A conversation of a child that has searched once, with a last message that tells it to report.
 fn cut_short() -> Vec<Arc<Message>> {
-    let task = "WHAT: Search for definitions for what answers “where is the cart?”\nWHERE: everywhere\nRETURN: places";
+    let task = "WHAT: where is the cart?\nWHERE: everywhere\nRETURN: places";
     let first = plan(&request(vec![Arc::new(Message::user(task))], &["Symbols", "Read"]));
     let calls: Vec<ToolCall> = first
         .calls

@@ -137,25 +137,12 @@ async fn data_of_tests_is_neither_the_project_nor_its_tests() {
 }
 
 #[tokio::test]
-async fn many_manifests_are_counted_and_the_outermost_leads() {
-    let mut talk = Talk::empty(|_| ());
-    talk.write("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n");
-    for name in ["a", "b", "c", "d", "e", "f"] {
-        talk.write(
-            &format!("crates/{name}/Cargo.toml"),
-            &format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n"),
-        );
-    }
-    let said = ask_in(&mut talk, "how is this built?").await;
-    holds(&said.answer, &["(`Cargo.toml:1`)", "Workspace members", "`a` 0.1.0", "2 more manifests were not read"]);
-}
-
-#[tokio::test]
 async fn an_empty_folder_is_said_to_be_empty_in_a_few_words() {
     let mut talk = Talk::empty(|_| ());
     let said = ask_in(&mut talk, "explain this repository").await;
-    let all = "There are no files with text here. No manifest of a build tool that I know was found. I found no testing \
-        framework, none that I know. This is not a git repository.";
+    let all = "No README and no manifest says what the project is. I found nothing certain: no manifest names an entry point, and \
+        there is no main function. It looks like a library. I found no testing framework, none that I know. This is not \
+        a git repository.";
     assert_eq!(said.answer, all);
     let said = ask_in(&mut talk, "where is the parser?").await;
     holds(&said.answer, &["Nothing found for `parser`"]);
@@ -186,18 +173,6 @@ async fn what_changed_in_a_file_is_told_by_git_whatever_letters_its_name_has() {
         let first = said.answer.lines().next().unwrap_or_default();
         assert!(first.starts_with(&start) && first.ends_with(&end), "{}", said.answer);
     }
-}
-
-#[tokio::test]
-async fn a_folder_of_very_many_files_is_not_counted_to_the_end() {
-    let mut talk = Talk::empty(|_| ());
-    let name = "x".repeat(120);
-    for number in 0..700 {
-        talk.write(&format!("a/{number}/{name}.py"), "timeout = 30\n");
-    }
-    talk.write("z/last.py", "");
-    let said = ask_in(&mut talk, "explain this repository").await;
-    holds(&said.answer, &["- Languages: at least Python (", "- Directories: at least `a/` ("]);
 }
 
 #[tokio::test]
@@ -237,4 +212,32 @@ async fn the_second_place_is_in_another_file_where_both_fit_as_well() {
     let at = |place: &str| answer.find(place).unwrap_or_else(|| panic!("no {place} in {answer}"));
     assert!(at("`src/first.py:1`") < at("`src/other.py:1`"), "{answer}");
     assert!(at("`src/other.py:1`") < at("`src/first.py:5`"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_value_that_only_the_lines_around_it_explain_is_shown() {
+    let table = "const struct option table[] = {\n\t{ .name = \"history-limit\",\n\t  .minimum = 0,\n\t  .default_num = 2000,\n\t},\n};\n";
+    let files = [("options.c", table), ("history.c", "int history_lines(void)\n{\n\treturn kept;\n}\n")];
+    let (_, answer) = ask(&files, "how many lines of history are kept by default?").await;
+    holds(&answer, &["`options.c:4`", "2000"]);
+}
+
+#[tokio::test]
+async fn a_folder_of_fuzzers_holds_tests() {
+    let files = [
+        ("input.c", "int input_parse(void)\n{\n\treturn 0;\n}\n"),
+        ("fuzz/input-fuzzer.c", "int feed_input(void)\n{\n\treturn input_parse();\n}\n"),
+    ];
+    let (first, answer) = ask(&files, "where is the input parser fuzzed?").await;
+    assert!(first.contains("`fuzz/input-fuzzer.c:1`"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_list_is_sooner_held_by_a_type_than_by_what_does_something() {
+    let files = [(
+        "status.py",
+        "def exit_code(status):\n    return exit\n\n\nclass Exit:\n    \"\"\"The exit codes.\"\"\"\n\n    SUCCESS = 0\n",
+    )];
+    let (first, answer) = ask(&files, "list the exit codes").await;
+    assert!(first.contains("`status.py:5`"), "{answer}");
 }

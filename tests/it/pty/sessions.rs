@@ -23,7 +23,7 @@ fn killed(home: &Home, project: &Path) {
     terminal.shows("offline");
     terminal.send(ASKED);
     terminal.send("\r");
-    terminal.wait("the answer", |shown| shown.contains("agents  2 done") && !shown.contains("esc interrupts"));
+    terminal.wait("the answer", |shown| shown.contains("agents  1 done") && !shown.contains("esc interrupts"));
     terminal.send("and then half a sen");
     let unsent = "and then half a sen";
     let saved = || {
@@ -50,7 +50,7 @@ fn everything_is_back_after_a_kill() {
     let terminal = home.start_in(&project, (120, 40), &["--model", "offline", "-c"]);
     let shown = terminal.shows("and then half a sen");
     assert!(shown.contains(ASKED) && shown.contains("src/lib.rs:2"), "{shown}");
-    assert!(shown.contains("agents  2 done"), "{shown}");
+    assert!(shown.contains("agents  1 done"), "{shown}");
     assert!(!shown.contains("interrupted"), "nothing was running: {shown}");
     terminal.send("\x15\x0b/quit\r");
     terminal.ended();
@@ -68,9 +68,9 @@ fn a_session_is_chosen_from_the_list() {
             terminal.send("/sessions\r");
         }
         let listed = terminal.shows(ASKED);
-        assert!(listed.contains("sessions") && listed.contains("2 agents"), "{listed}");
+        assert!(listed.contains("sessions") && listed.contains("1 agent"), "{listed}");
         terminal.send("verify\r");
-        let shown = terminal.shows("agents  2 done");
+        let shown = terminal.shows("agents  1 done");
         assert!(shown.contains("src/lib.rs:2"), "{shown}");
         terminal.send("\x15\x0b/quit\r");
         assert_eq!(terminal.ended().exit_code(), 0);

@@ -33,7 +33,7 @@ fn tags(text: &str) -> BTreeSet<(String, usize, String)> {
     text.lines().map(|line| tag(line).unwrap()).collect()
 }
 
-/// Returns the same of an outline.
+/// Returns the same of an outline, without what is said of the file itself.
 fn outline(text: &str) -> BTreeSet<(String, usize, String)> {
     let entry = |line: &str| {
         let (place, rest) = line.split_once("  ")?;
@@ -41,7 +41,7 @@ fn outline(text: &str) -> BTreeSet<(String, usize, String)> {
         let line = place.rsplit_once(':')?.1.parse().ok()?;
         Some((rest.to_owned(), line, kind.to_owned()))
     };
-    text.lines().filter_map(entry).collect()
+    text.lines().filter_map(entry).filter(|(.., kind)| kind != "file").collect()
 }
 
 #[tokio::test]

@@ -164,6 +164,17 @@ async fn a_file_has_an_outline() {
         "3 definitions.\nlib/cart.py:1  class Cart: class Cart:\nlib/cart.py:2  method Cart.total: def total(self):\n\
          lib/cart.py:7  function empty_cart: def empty_cart():"
     );
+    bench.put("law.rs", "// Copyright (c) Ann\n// Licensed under MIT.\n\nfn a() {}\n");
+    for (path, start) in [
+        (
+            "src/session.rs",
+            "3 definitions.\nsrc/session.rs:1  file session\n    Sessions.\nsrc/session.rs:3  struct Session",
+        ),
+        ("law.rs", "1 definition.\nlaw.rs:4  function a"),
+    ] {
+        let text = bench.text("Symbols", json!({"path": path})).await;
+        assert!(text.starts_with(start), "{text}");
+    }
     let text = bench.text("Symbols", json!({"path": ".", "mode": "outline"})).await;
     assert!(text.contains("class Cart") && !text.contains("total") && text.contains("struct Session"), "{text}");
     bench.put("notes.txt", "fn a() {}");
