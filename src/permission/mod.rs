@@ -235,8 +235,7 @@ impl Permissions {
         let access = &*self.as_rules_allow(access);
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         // Rules about paths say nothing of commands, which could read what those keep from the agent.
-        if mode == PermissionMode::Plan
-            && !self.rules.name_paths_to_read()
+        if !self.rules.name_paths_to_read()
             && state.project.root().is_some()
             && matches!(
                 &access.kind,

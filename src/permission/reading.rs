@@ -1,4 +1,4 @@
-//! Commands that an agent in plan mode may run: they read files of the project and do nothing else.
+//! Commands that are free in every mode: they read files of the project and do nothing else.
 //!
 //! Owns which programs and options those are. Leaves where a path leads, and the place of a program, to the tool that runs
 //! them. Invariant: every option is known to read no other file than those the words name, to follow no links and to

@@ -17,12 +17,16 @@ use landlock::{
 };
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
 use super::proxy::PORT;
 use super::{SandboxError, SandboxPolicy, filter, loopback, mounts};
+
+/// Processes and threads of one command; builds of large projects have some hundreds.
+const MAX_PROCESSES: u64 = 8_192;
 
 /// Devices that commands open to write, and which do nothing by it.
 const DEVICES: [&str; 9] = [
@@ -59,6 +63,7 @@ pub fn enter(policy: &SandboxPolicy, cwd: &Path) -> Result<Option<TcpListener>, 
     #[expect(clippy::disallowed_methods, reason = "this process is the command's, and no agent's")]
     std::env::set_current_dir(cwd).map_err(SandboxError::at("working directory"))?;
     let listener = if policy.has_network { None } else { Some(own_network().map_err(SandboxError::at("network"))?) };
+    bound_processes().map_err(SandboxError::at("limits"))?;
     drop_rights().map_err(SandboxError::at("rights"))?;
     restrict_files(policy)?;
     filter::apply().map_err(SandboxError::at("system calls"))?;
@@ -69,6 +74,13 @@ pub fn enter(policy: &SandboxPolicy, cwd: &Path) -> Result<Option<TcpListener>, 
 fn own_network() -> io::Result<TcpListener> {
     loopback::up()?;
     TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))
+}
+
+/// Keeps a command that starts ever more processes from taking those of the user. Of root, the kernel asks for no number.
+fn bound_processes() -> rustix::io::Result<()> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nproc);
+    let least = |limit: Option<u64>| Some(limit.map_or(MAX_PROCESSES, |limit| limit.min(MAX_PROCESSES)));
+    setrlimit(Resource::Nproc, Rlimit { current: least(current), maximum: least(maximum) })
 }
 
 /// Gives up all rights that the new namespaces came with, also for programs of root.

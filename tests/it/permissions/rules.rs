@@ -103,13 +103,18 @@ fn allowed_commands_are_single_and_plain() {
 
 #[test]
 fn lists_have_to_agree_and_never_allow_what_the_mode_does_not() {
-    let both = Rules::default().allowing(rules(&["Bash(git:*)"])).allowing(rules(&["Bash(git log:*)", "Read"]));
+    let both = Rules::default().allowing(rules(&["Bash(git:*)"])).allowing(rules(&[
+        "Bash(git log:*)",
+        "Bash(git add:*)",
+        "Read",
+    ]));
     assert!(decided(both.clone(), &execute("git log -p")));
     assert!(!decided(both.clone(), &execute("git push")));
     assert!(!decided(both.clone(), &reading("Read", "/work/shop/a")));
     let permissions =
         Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default()).with_rules(both);
-    assert_eq!(permissions.decide(&execute("git log --author=x")), Decision::Ask);
+    assert_eq!(permissions.decide(&execute("git add a.txt")), Decision::Ask);
+    assert_eq!(permissions.decide(&execute("git log --author=x")), Decision::Allow, "what only reads is free");
     assert!(matches!(permissions.decide(&execute("git log --output=x")), Decision::Deny(_)), "it writes a file");
 }
 
