@@ -12,6 +12,7 @@ mod enter;
 mod facts;
 #[cfg(target_os = "linux")]
 mod filter;
+mod folder;
 #[cfg(target_os = "linux")]
 mod loopback;
 #[cfg(target_os = "linux")]

@@ -6,13 +6,13 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
+use super::folder::{SandboxFolder, sweep};
 use super::places::cache_variables;
 use super::proxy::PORT;
 use super::{Hosts, LinkedDirs, SandboxFacts, SandboxPlaces, SandboxPolicy};
@@ -25,7 +25,7 @@ pub struct Sandbox(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     /// Holds what is written by nobody else.
-    folder: TempDir,
+    folder: SandboxFolder,
     cache: PathBuf,
     places: SandboxPlaces,
     state: RwLock<SandboxState>,
@@ -54,17 +54,17 @@ impl Sandbox {
     /// Returns the sandbox of a session whose commands keep their caches below `cache`. It makes a folder for temporary
     /// files; returns an error if that cannot be.
     pub fn new(mut places: SandboxPlaces, cache: PathBuf, hosts: Hosts, is_on: bool) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("belvedere-").tempdir()?;
-        let top = folder.path().canonicalize()?;
-        let private = |name: &str, mode: u32| std::fs::DirBuilder::new().mode(mode).create(top.join(name));
-        private("tmp", 0o700)?;
-        private("no-folder", 0)?;
-        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(top.join("no-file"))?;
+        let folder = SandboxFolder::new()?;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&cache)?;
-        places.masks = (top.join("no-file"), top.join("no-folder"));
-        places.writable.extend([top.join("tmp"), cache.clone()]);
+        places.masks = folder.masks();
+        places.writable.extend([folder.temporary(), cache.clone()]);
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
         Ok(Self(Arc::new(Inner { folder, cache, places, state, hosts: RwLock::new(hosts) })))
+    }
+
+    /// Removes what sessions have left whose program was killed. Blocks.
+    pub fn sweep() {
+        sweep();
     }
 
     pub fn state(&self) -> SandboxState {
@@ -121,7 +121,7 @@ impl Sandbox {
 
     /// Returns the variables that a command needs inside: where its temporary files and its caches lie.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        let temporary = self.0.folder.path().join("tmp").into_os_string();
+        let temporary = self.0.folder.temporary().into_os_string();
         let caches = cache_variables(&self.0.cache).map(|(name, path)| (name.into(), path.into_os_string()));
         let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), temporary.clone()));
         temporary.into_iter().chain(caches).chain(self.ways_out()).collect()

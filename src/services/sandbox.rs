@@ -64,7 +64,11 @@ fn look(shell: Shell, sandbox: Sandbox, root: PathBuf, sink: Sink) -> AbortOnDro
     AbortOnDrop(tokio::spawn(async move {
         let was_on = sandbox.is_on();
         shell.check_sandbox().await;
-        let Ok(facts) = tokio::task::spawn_blocking(move || sandbox.facts(&root)).await else { return };
+        let looking = move || {
+            Sandbox::sweep();
+            sandbox.facts(&root)
+        };
+        let Ok(facts) = tokio::task::spawn_blocking(looking).await else { return };
         if was_on && matches!(facts.state, SandboxState::Unavailable(_)) {
             sink.notify(facts.summary()).await;
         }

@@ -150,6 +150,22 @@ async fn nothing_outside_is_written() {
 }
 
 #[tokio::test]
+async fn what_killed_programs_have_left_is_removed() {
+    let Some(inside) = Inside::new().await else { return };
+    let temporary = inside.works("printf %s $TMPDIR").await;
+    let alive = std::path::PathBuf::from(temporary.lines().next().unwrap().trim_end_matches("[exit 0]"));
+    let left = tempfile::Builder::new().prefix("belvedere-").tempdir().unwrap().keep();
+    std::fs::write(left.join("lock"), "").unwrap();
+    std::fs::create_dir(left.join("no-folder")).unwrap();
+    std::fs::set_permissions(left.join("no-folder"), std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+    let other = tempfile::Builder::new().prefix("belvedere-").tempdir().unwrap();
+    Sandbox::sweep();
+    assert!(!left.exists() && alive.exists() && other.path().exists());
+    drop(inside);
+    assert!(!alive.exists());
+}
+
+#[tokio::test]
 async fn what_is_said_of_a_path_is_what_holds() {
     let Some(inside) = Inside::new().await else { return };
     let root = inside.bench.context.cwd.clone();

@@ -1,0 +1,80 @@
+//! The folder of a session's sandbox: temporary files of its commands, and what is seen in the place of what is hidden.
+//!
+//! Invariants: a folder whose lock is held belongs to a program that runs; the others are removed by whoever comes next.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+const PREFIX: &str = "belvedere-";
+const LOCK: &str = "lock";
+const NO_FOLDER: &str = "no-folder";
+
+#[derive(Debug)]
+pub(super) struct SandboxFolder {
+    folder: TempDir,
+    path: PathBuf,
+    _alive: File,
+}
+
+impl SandboxFolder {
+    pub(super) fn new() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let path = folder.path().canonicalize()?;
+        let (lock, new_lock) = (path.join(LOCK), path.join("lock.new"));
+        let alive = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new_lock)?;
+        alive.lock()?;
+        // Nobody finds it before it is held.
+        std::fs::rename(new_lock, lock)?;
+        DirBuilder::new().mode(0o700).create(path.join("tmp"))?;
+        DirBuilder::new().mode(0o000).create(path.join(NO_FOLDER))?;
+        OpenOptions::new().write(true).create_new(true).mode(0o000).open(path.join("no-file"))?;
+        Ok(Self { folder, path, _alive: alive })
+    }
+
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    /// Returns an empty file and an empty folder that nobody may open.
+    pub(super) fn masks(&self) -> (PathBuf, PathBuf) {
+        (self.path.join("no-file"), self.path.join(NO_FOLDER))
+    }
+}
+
+impl Drop for SandboxFolder {
+    fn drop(&mut self) {
+        make_removable(self.folder.path());
+    }
+}
+
+/// Lets a folder be looked into, without which it cannot be removed.
+fn make_removable(folder: &Path) {
+    let _ = std::fs::set_permissions(folder.join(NO_FOLDER), Permissions::from_mode(0o700));
+}
+
+/// Removes the folders of programs that have ended without doing so.
+pub(super) fn sweep() {
+    let Ok(entries) = std::env::temp_dir().read_dir() else { return };
+    let ours = nix::unistd::geteuid().as_raw();
+    for entry in entries.filter_map(Result::ok) {
+        let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_ours = || entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == ours);
+        if !is_named || !is_ours() {
+            continue;
+        }
+        let folder = entry.path();
+        // One without a lock is being made, or is none of this.
+        let Ok(lock) = OpenOptions::new().write(true).custom_flags(nix::libc::O_NOFOLLOW).open(folder.join(LOCK))
+        else {
+            continue;
+        };
+        if lock.try_lock().is_ok() {
+            make_removable(&folder);
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+    }
+}
