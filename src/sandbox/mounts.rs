@@ -17,8 +17,8 @@ use super::SandboxPolicy;
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
 pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
-    // Nothing is passed on from here; what is mounted outside still comes in.
-    set(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
+    // Nothing of this is seen outside, and nothing that is mounted there from now on comes in.
+    set(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
     let before = mount_points()?;
     for folder in &policy.writable {
         set(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
