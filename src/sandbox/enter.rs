@@ -9,7 +9,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
@@ -28,17 +28,11 @@ use super::{SandboxError, SandboxPolicy, filter, loopback, mounts};
 /// Processes and threads of one command; builds of large projects have some hundreds.
 const MAX_PROCESSES: u64 = 8_192;
 
-/// Devices that commands open to write, and which do nothing by it.
+/// Devices that are everybody's, or the sandbox's own. No other is read or written.
+#[rustfmt::skip]
 const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    mounts::SHARED_MEMORY,
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", mounts::TERMINAL_MAKER,
+    mounts::TERMINALS, mounts::SHARED_MEMORY,
 ];
 
 /// Puts this process into the sandbox, for good, and everything that it starts from now on. It must have one thread only.
@@ -97,7 +91,27 @@ fn drop_rights() -> rustix::io::Result<()> {
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }
 
-/// Lets files be read everywhere, and written where the policy says so and in devices that do nothing by it.
+/// Returns what may be read: all but what is hidden, as the fewest places. What comes into being beside something hidden
+/// is none of them.
+fn readable(policy: &SandboxPolicy) -> Vec<PathBuf> {
+    let devices = PathBuf::from("/dev");
+    let closed: Vec<&PathBuf> = policy.hidden.iter().chain([&devices]).collect();
+    let (mut readable, mut folders) = (Vec::new(), vec![PathBuf::from("/")]);
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().into_iter().flatten().filter_map(Result::ok) {
+            let path = entry.path();
+            // What a link leads to stands for itself.
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) || closed.contains(&&path) {
+                continue;
+            }
+            let holds_closed = closed.iter().any(|place| place.starts_with(&path));
+            if holds_closed { folders.push(path) } else { readable.push(path) }
+        }
+    }
+    readable
+}
+
+/// Lets files be read nearly everywhere, and written where the policy says so and in devices that do nothing by it.
 fn restrict_files(policy: &SandboxPolicy) -> Result<(), SandboxError> {
     let status = ruleset(policy).map_err(SandboxError::at("Landlock"))?;
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
@@ -117,7 +131,8 @@ fn ruleset(policy: &SandboxPolicy) -> Result<RestrictionStatus, RulesetError> {
         .handle_access(all)?
         .scope(Scope::from_all(newest))?
         .create()?
-        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
+        .add_rules(path_beneath_rules(["/"], AccessFs::ReadDir))?
+        .add_rules(path_beneath_rules(readable(policy), AccessFs::from_read(newest)))?
         .add_rules(path_beneath_rules(&policy.writable, all))?
         .add_rules(path_beneath_rules(DEVICES, all))?
         .restrict_self()

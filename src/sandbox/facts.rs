@@ -37,7 +37,7 @@ impl SandboxFacts {
             state,
             writable: listed(&policy.writable),
             protected,
-            hidden: listed(&policy.hidden),
+            hidden: policy.hidden.iter().filter(|path| path.exists()).map(|path| shown(path)).collect(),
             has_network: policy.has_network,
             hosts: hosts.names().to_vec(),
         }

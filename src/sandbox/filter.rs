@@ -36,9 +36,9 @@ const REFUSED: &[i64] = &[
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
 /// On x86-64 the same calls have further numbers for programs with short addresses: these and those with a number of
-/// their own there, `ptrace`, `process_vm_readv`, `process_vm_writev` and `kexec_load`.
+/// their own there, `ptrace`, `process_vm_readv`, `process_vm_writev`, `kexec_load` and `ioctl`.
 #[cfg(target_arch = "x86_64")]
-const SHORT: (i64, [i64; 4]) = (0x4000_0000, [521, 539, 540, 528]);
+const SHORT: (i64, [i64; 5]) = (0x4000_0000, [521, 539, 540, 528, 514]);
 
 /// Installs the filter for this process and all that it starts.
 pub(super) fn apply() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -78,7 +78,15 @@ fn rules() -> Result<Rules, BackendError> {
     // Typing into a terminal, as if the user did.
     let types = |request: u64| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, request)?]);
     rules.insert(libc::SYS_ioctl, TERMINAL_INPUT.map(types).into_iter().collect::<Result<_, _>>()?);
-    // Sockets of the user's own programs, such as an agent for keys, a desktop's bus, or containers. Pairs are no matter.
+    // Limits and priorities of other processes.
+    let others = |argument| SeccompRule::new(vec![is(argument, SeccompCmpOp::Ne, 0)?]);
+    rules.insert(libc::SYS_prlimit64, vec![others(0)?]);
+    rules.insert(libc::SYS_setpriority, vec![others(0)?, others(1)?]);
+    rules.insert(libc::SYS_ioprio_set, vec![others(1)?]);
+    // Pairs whose ends could send to the sockets of others.
+    let kind = |kind: i32| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(0xf), u64::from(kind.unsigned_abs()))?]);
+    rules.insert(libc::SYS_socketpair, vec![kind(libc::SOCK_DGRAM)?, kind(libc::SOCK_RAW)?]);
+    // Sockets of the user's own programs, such as an agent for keys, a desktop's bus, or containers.
     let family = |family: i32| SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, u64::from(family.unsigned_abs()))?]);
     let families = [libc::AF_UNIX, libc::AF_PACKET, libc::AF_VSOCK, libc::AF_ALG, libc::AF_BLUETOOTH];
     rules.insert(libc::SYS_socket, families.into_iter().map(family).collect::<Result<_, _>>()?);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-const PREFIX: &str = "belvedere-";
+const PREFIX: &str = "belvedere-sandbox-";
 const LOCK: &str = "lock";
 const NO_FOLDER: &str = "no-folder";
 
@@ -67,12 +67,13 @@ pub(super) fn sweep() {
             continue;
         }
         let folder = entry.path();
+        let has_all = ["tmp", NO_FOLDER, "no-file"].iter().all(|name| folder.join(name).symlink_metadata().is_ok());
         // One without a lock is being made, or is none of this.
         let Ok(lock) = OpenOptions::new().write(true).custom_flags(nix::libc::O_NOFOLLOW).open(folder.join(LOCK))
         else {
             continue;
         };
-        if lock.try_lock().is_ok() {
+        if has_all && lock.try_lock().is_ok() {
             make_removable(&folder);
             let _ = std::fs::remove_dir_all(&folder);
         }

@@ -26,7 +26,7 @@ pub use denial::refused_line;
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 pub use facts::SandboxFacts;
-pub use places::{LinkedDirs, SandboxPlaces};
+pub use places::{GitDirs, SandboxPlaces};
 pub use policy::{Intrusion, SandboxPolicy};
 pub use proxy::{Hosts, SandboxProxy};
 pub use session::{Sandbox, SandboxChange, SandboxState};

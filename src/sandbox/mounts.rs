@@ -15,6 +15,9 @@ use super::SandboxPolicy;
 
 /// Where programs share memory by name; each sandbox has its own.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+/// Where terminals are, and what makes new ones.
+pub(super) const TERMINALS: &str = "/dev/pts";
+pub(super) const TERMINAL_MAKER: &str = "/dev/ptmx";
 
 pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
     // Nothing of this is seen outside, and nothing that is mounted there from now on comes in.
@@ -36,8 +39,10 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         mount(Some("tmpfs"), shared, Some("tmpfs"), flags, Some("mode=1777")).map_err(io::Error::from)?;
     }
+    own_terminals()?;
+    let hidden = || policy.hidden.iter().filter(|place| place.exists());
     // A mount cannot be renamed, and so no protected place goes away with the folder that it lies in.
-    for parent in policy.protected.iter().flat_map(|place| pinned(place, policy)) {
+    for parent in policy.protected.iter().chain(hidden()).flat_map(|place| pinned(place, policy)) {
         set(Some(&parent), &parent, MsFlags::MS_BIND | MsFlags::MS_REC)?;
     }
     for place in &policy.protected {
@@ -45,10 +50,25 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
         make_read_only(place)?;
     }
     let (file, folder) = &policy.masks;
-    for place in &policy.hidden {
+    for place in hidden() {
         let mask = if place.is_dir() { folder } else { file };
         set(Some(mask), place, MsFlags::MS_BIND)?;
         make_read_only(place)?;
+    }
+    Ok(())
+}
+
+/// Puts terminals of its own in the place of the user's, which a command could read and type into.
+fn own_terminals() -> io::Result<()> {
+    let (terminals, maker) = (Path::new(TERMINALS), Path::new(TERMINAL_MAKER));
+    if !terminals.is_dir() {
+        return Ok(());
+    }
+    let (flags, data) = (MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, Some("newinstance,ptmxmode=0666,mode=0620"));
+    mount(Some("devpts"), terminals, Some("devpts"), flags, data).map_err(io::Error::from)?;
+    // It is a link to the other one, where it is no device.
+    if maker.symlink_metadata().is_ok_and(|facts| !facts.is_symlink()) {
+        set(Some(&terminals.join("ptmx")), maker, MsFlags::MS_BIND)?;
     }
     Ok(())
 }

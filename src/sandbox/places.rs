@@ -16,6 +16,7 @@ use super::SandboxPolicy;
 pub(super) struct SandboxData {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    protected_present: Vec<PathBuf>,
     protected_home: Vec<PathBuf>,
     protected_common: Vec<PathBuf>,
     protected_worktree: Vec<PathBuf>,
@@ -45,33 +46,61 @@ pub(super) fn cache_variables(folder: &Path) -> impl Iterator<Item = (&'static s
 pub struct SandboxPlaces {
     /// The user's home, where it is known.
     pub home: Option<PathBuf>,
-    /// What else may be written: temporary files, caches, what the user adds.
+    /// What the user lets commands write beside their project.
     pub writable: Vec<PathBuf>,
+    /// What they may not change beside the usual, where it can be written.
+    pub protected: Vec<PathBuf>,
     /// What else is hidden: the program's own files, what the user adds.
     pub hidden: Vec<PathBuf>,
+    /// Temporary files and caches.
+    pub own: Vec<PathBuf>,
+    /// See [`SandboxPolicy::masks`].
     pub masks: (PathBuf, PathBuf),
     pub has_network: bool,
 }
 
+/// Where git keeps a repository whose folder is not `.git` in its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitDirs {
+    /// In the project.
+    Inside(PathBuf),
+    /// Of a linked worktree, at that of other files.
+    Linked {
+        /// Of all worktrees of the repository: objects, branches.
+        common_dir: PathBuf,
+        /// Of this one: its index, its head.
+        git_dir: PathBuf,
+    },
+}
+
 impl SandboxPlaces {
-    /// Returns the policy of a command that may write in `folders`, and what git keeps of a linked worktree; none are for
+    /// Follows the links of what can be written and of what is hidden, once: later, a command may have put others there.
+    pub(super) fn resolve(&mut self) {
+        self.writable = self.writable.iter().filter_map(real).collect();
+        self.own = self.own.iter().filter_map(real).collect();
+        // What is not there yet is hidden as soon as it is.
+        self.hidden = self.hidden.iter().map(|path| real(path).unwrap_or_else(|| path.clone())).collect();
+    }
+
+    /// Returns the policy of a command that may write in `project`, and what git keeps of it; without a project, that of
     /// a command that only reads.
     #[must_use]
-    pub fn policy(&self, folders: &[&Path], linked: Option<&LinkedDirs>) -> SandboxPolicy {
-        let own = self.writable.iter().map(PathBuf::as_path);
-        let linked_dirs = linked.into_iter().flat_map(|linked| [linked.common_dir.as_path(), &linked.git_dir]);
-        let writable: Vec<PathBuf> = folders.iter().copied().chain(linked_dirs).chain(own).filter_map(real).collect();
-        let home = self.home.as_deref();
-        let below = |folder: &Path, names: &[PathBuf]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
-        let in_folders = folders.iter().flat_map(|folder| below(folder, &data().protected));
-        let in_git = linked.into_iter().flat_map(|linked| {
-            let own = below(&linked.git_dir, &data().protected_worktree);
-            below(&linked.common_dir, &data().protected_common).into_iter().chain(own)
-        });
-        let has_home = home.filter(|home| folders.iter().any(|folder| home.starts_with(folder)));
-        let in_home = has_home.iter().flat_map(|home| below(home, &data().protected_home));
+    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> SandboxPolicy {
+        let is_same = |path: &&Path| real(path).as_deref() == Some(*path);
+        let folders: Vec<&Path> = project
+            .into_iter()
+            .chain(self.writable.iter().map(PathBuf::as_path).filter(|_| project.is_some()))
+            .collect();
+        let linked: &[&PathBuf] = match git {
+            Some(GitDirs::Linked { common_dir, git_dir }) => &[common_dir, git_dir],
+            _ => &[],
+        };
+        let own = self.own.iter().map(PathBuf::as_path);
+        let all = folders.iter().copied().chain(linked.iter().map(|path| path.as_path())).chain(own);
+        let writable: Vec<PathBuf> = all.filter(is_same).map(Path::to_path_buf).collect();
+        let kept: Vec<&Path> = writable.iter().map(PathBuf::as_path).collect();
         let (mut protected, mut vacant) = (Vec::new(), Vec::new());
-        for place in in_folders.chain(in_git).chain(in_home) {
+        for place in self.obeyed(&folders, git) {
             match place.symlink_metadata() {
                 Ok(facts) if facts.is_symlink() => {
                     protected.extend(real(&place));
@@ -82,30 +111,51 @@ impl SandboxPlaces {
                 Err(_) => vacant.push((missing(&place), None)),
             }
         }
-        // The pointer of a linked worktree says where git reads its settings.
-        protected.extend(folders.iter().map(|folder| folder.join(".git")).filter(|pointer| pointer.is_file()));
+        let is_inside = |place: &Path| kept.iter().any(|folder| place.starts_with(folder) && place != *folder);
+        // What is protected outside of what can be written, through a link, needs no help.
+        protected.retain(|place| is_inside(place));
+        vacant.retain(|(place, _)| is_inside(place));
+        protected.sort();
+        protected.dedup();
         vacant.sort();
         vacant.dedup();
-        let named = data().hidden.iter().map(|name| home.unwrap_or(Path::new("/")).join(name));
-        let own = self.hidden.iter().cloned();
-        let mut hidden: Vec<PathBuf> = named.chain(own).filter_map(|path| real(&path)).collect();
+        let home = self.home.as_deref().unwrap_or(Path::new("/"));
+        let named = data().hidden.iter().map(|name| home.join(name)).map(|path| real(&path).unwrap_or(path));
+        let mut hidden: Vec<PathBuf> = named.chain(self.hidden.iter().cloned()).collect();
         hidden.sort();
         hidden.dedup();
-        let kept: Vec<&Path> = writable.iter().map(PathBuf::as_path).collect();
-        let hidden: Vec<PathBuf> = hidden.iter().flat_map(|path| around(path, &kept)).collect();
-        // What is protected outside of what can be written, through a link, needs no help.
-        protected.retain(|place| kept.iter().any(|folder| place.starts_with(folder)));
+        let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
         SandboxPolicy { writable, protected, vacant, hidden, masks: self.masks.clone(), has_network: self.has_network }
     }
-}
 
-/// Where git keeps what belongs to a linked worktree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkedDirs {
-    /// Of all worktrees of the repository: objects, branches.
-    pub common_dir: PathBuf,
-    /// Of this one: its index, its head.
-    pub git_dir: PathBuf,
+    /// Returns what other programs run or obey in folders that can be written.
+    fn obeyed(&self, folders: &[&Path], git: Option<&GitDirs>) -> Vec<PathBuf> {
+        let below = |folder: &Path, names: &[PathBuf]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
+        let data = data();
+        let mut all: Vec<PathBuf> = folders.iter().flat_map(|folder| below(folder, &data.protected)).collect();
+        // Only what is there: git makes it, and what comes into being there is nobody's yet.
+        let present = folders.iter().flat_map(|folder| below(folder, &data.protected_present));
+        all.extend(present.filter(|place| place.symlink_metadata().is_ok()));
+        // The pointer of a linked worktree, or a link, says where git reads its settings.
+        let pointers = folders.iter().map(|folder| folder.join(".git"));
+        all.extend(pointers.filter(|pointer| pointer.symlink_metadata().is_ok_and(|facts| !facts.is_dir())));
+        match git {
+            Some(GitDirs::Linked { common_dir, git_dir }) => {
+                all.extend(below(common_dir, &data.protected_common));
+                all.extend(below(git_dir, &data.protected_worktree));
+            }
+            Some(GitDirs::Inside(git_dir)) => {
+                let names = data.protected.iter().filter_map(|name| name.strip_prefix(".git").ok());
+                all.extend(names.map(|name| git_dir.join(name)));
+            }
+            None => {}
+        }
+        if let Some(home) = self.home.as_deref().filter(|home| folders.iter().any(|folder| home.starts_with(folder))) {
+            all.extend(below(home, &data.protected_home));
+        }
+        all.extend(self.protected.iter().cloned());
+        all
+    }
 }
 
 fn real(path: impl AsRef<Path>) -> Option<PathBuf> {

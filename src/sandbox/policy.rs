@@ -4,6 +4,7 @@
 //! `places`. Everything here blocks.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -35,30 +36,45 @@ pub struct Intrusion {
 }
 
 impl SandboxPolicy {
-    /// Moves aside what has appeared at a place that was vacant, so that no program obeys it. To be called when the
-    /// command and its processes have ended.
+    /// Moves aside what has appeared at a place that was vacant, so that no program obeys it, and puts links back. To be
+    /// called when the command and its processes have ended.
     #[must_use]
     pub fn evict(&self) -> Vec<Intrusion> {
         let appeared = self.vacant.iter().filter(|(path, link)| match (path.symlink_metadata(), link) {
-            (Err(_), _) => false,
+            (Err(_), link) => link.is_some(),
             (Ok(_), None) => true,
             (Ok(_), Some(target)) => path.read_link().ok().as_ref() != Some(target),
         });
-        appeared.map(|(path, _)| Intrusion { path: path.clone(), moved_to: move_aside(path).ok() }).collect()
+        let moved = appeared.map(|(path, link)| {
+            let moved_to = move_aside(path).ok();
+            if let Some(target) = link {
+                // It fails where something could not be moved, which is said.
+                let _ = std::os::unix::fs::symlink(target, path);
+            }
+            Intrusion { path: path.clone(), moved_to }
+        });
+        moved.collect()
     }
 }
 
-/// Renames a file or folder to a free name beside it, and returns the name.
+/// Renames a file or folder to a free name beside it, and returns the name. Fails where its folder is not what it was.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_os_string();
-    for number in 1..=1_000 {
-        let mut beside = name.clone();
-        beside.push(if number == 1 { ".blocked".to_owned() } else { format!(".blocked-{number}") });
-        let beside = path.with_file_name(beside);
-        if beside.symlink_metadata().is_err() {
-            std::fs::rename(path, &beside)?;
-            return Ok(beside);
-        }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    if folder.canonicalize()? != folder {
+        return Err(io::Error::other("a link leads to its folder"));
     }
-    Err(io::ErrorKind::AlreadyExists.into())
+    let mut facts = folder.metadata()?.permissions();
+    if facts.mode() & 0o300 != 0o300 {
+        facts.set_mode(facts.mode() | 0o300);
+        std::fs::set_permissions(folder, facts)?;
+    }
+    let mut prefix = name.to_os_string();
+    prefix.push(".blocked-");
+    // A name that nobody can have taken before.
+    let free = tempfile::Builder::new().prefix(&prefix).rand_bytes(8).tempdir_in(folder)?;
+    let beside = free.path().join(name);
+    std::fs::rename(path, &beside)?;
+    Ok(free.keep().join(name))
 }

@@ -2,7 +2,7 @@
 //!
 //! A sandbox has a network of its own, where nothing answers but what runs inside, and this. Owns the requests that a
 //! proxy gets (RFC 9110, section 9.3.6, and `http://` addresses in full), which hosts are on the list, and keeping what was
-//! refused. Invariants: a name that leads to this machine or its neighbours is refused unless the list has that very name;
+//! refused. Invariants: a public name that leads to this machine or its neighbours is refused;
 //! nothing but the first request of a connection is looked at, and it goes to one host for good.
 
 use std::collections::BTreeSet;
@@ -72,14 +72,17 @@ impl Hosts {
                 }
         };
         let found = self.0.iter().find(covers)?;
-        Some(if found.starts_with("*.") { Entry::Below } else { Entry::Named })
+        // Of a name in a public zone, somebody else says where it leads.
+        let is_own = host.parse::<IpAddr>().is_ok() || !host.contains('.');
+        Some(if is_own && !found.starts_with("*.") { Entry::Own } else { Entry::Public })
     }
 }
 
 #[derive(PartialEq, Eq)]
 enum Entry {
-    Named,
-    Below,
+    /// An address, or a name that only this machine or its network knows.
+    Own,
+    Public,
 }
 
 /// The proxy of one command. It ends when it is dropped.
@@ -179,7 +182,7 @@ impl Door {
             let found = tokio::net::lookup_host((request.host.as_str(), request.port)).await?;
             let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
             for address in found {
-                if is_near(address.ip()) && entry != Entry::Named {
+                if is_near(address.ip()) && entry != Entry::Own {
                     last = io::Error::new(io::ErrorKind::PermissionDenied, "it leads to this machine or its network");
                     continue;
                 }
@@ -204,7 +207,14 @@ enum Refusal {
 fn is_near(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
-            v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast()
+            let [first, second, ..] = v4.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            is_shared
+                || v4.is_loopback()
+                || v4.is_private()
+                || v4.is_link_local()
+                || v4.is_unspecified()
+                || v4.is_broadcast()
         }
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
             Some(v4) => is_near(IpAddr::V4(v4)),

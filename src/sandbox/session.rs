@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{SandboxFolder, sweep};
 use super::places::cache_variables;
 use super::proxy::PORT;
-use super::{Hosts, LinkedDirs, SandboxFacts, SandboxPlaces, SandboxPolicy};
+use super::{GitDirs, Hosts, SandboxFacts, SandboxPlaces, SandboxPolicy};
 use crate::message::reveal_line;
 
 /// The sandbox of a session. Copies share one state.
@@ -57,7 +57,8 @@ impl Sandbox {
         let folder = SandboxFolder::new()?;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&cache)?;
         places.masks = folder.masks();
-        places.writable.extend([folder.temporary(), cache.clone()]);
+        places.own = vec![folder.temporary(), cache.clone()];
+        places.resolve();
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
         Ok(Self(Arc::new(Inner { folder, cache, places, state, hosts: RwLock::new(hosts) })))
     }
@@ -98,7 +99,7 @@ impl Sandbox {
         let real = path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
         let place =
             real.map_or_else(|| path.clone(), |(real, rest)| real.components().chain(rest.components()).collect());
-        format!("{}: {}", reveal_line(&place.to_string_lossy()), self.policy(&[root], None).about(&place))
+        format!("{}: {}", reveal_line(&place.to_string_lossy()), self.policy(Some(root), None).about(&place))
     }
 
     pub fn hosts(&self) -> Hosts {
@@ -107,7 +108,7 @@ impl Sandbox {
 
     /// Returns what holds for commands of the project at `root`. Blocks.
     pub fn facts(&self, root: &Path) -> SandboxFacts {
-        SandboxFacts::new(self.state(), &self.policy(&[root], None), &self.hosts())
+        SandboxFacts::new(self.state(), &self.policy(Some(root), None), &self.hosts())
     }
 
     pub fn is_on(&self) -> bool {
@@ -115,8 +116,8 @@ impl Sandbox {
     }
 
     /// See [`SandboxPlaces::policy`]. Blocks.
-    pub fn policy(&self, folders: &[&Path], linked: Option<&LinkedDirs>) -> SandboxPolicy {
-        self.0.places.policy(folders, linked)
+    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> SandboxPolicy {
+        self.0.places.policy(project, git)
     }
 
     /// Returns the variables that a command needs inside: where its temporary files and its caches lie.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::worktrees::AbortOnDrop;
 use super::{Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
-use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings};
+use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings, obeyed_by_git};
 use crate::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
 use crate::session::project_dir;
 use crate::tool::Shell;
@@ -48,8 +48,12 @@ fn of_session(settings: &SandboxSettings, paths: &Paths, root: &Path) -> io::Res
         _ => path.clone(),
     };
     let own = [paths.state_dir.clone(), paths.config_dir.clone()];
+    let dot_git = root.join(".git");
+    let obeyed = obeyed_by_git(root, &root.join("file"), &Environment::of_process()).into_iter();
     let places = SandboxPlaces {
         writable: settings.write.iter().map(full).collect(),
+        // What its settings name; of git's own folder, some files are written by every commit.
+        protected: obeyed.filter(|path| path != root && !path.starts_with(&dot_git)).collect(),
         hidden: settings.hide.iter().map(full).chain(own).collect(),
         has_network: settings.network,
         home,

@@ -70,14 +70,15 @@ pub(super) struct PreparedCommand {
 /// What a command is kept to.
 enum Bounds {
     None,
-    Guard(Guard),
+    /// In a sandbox that writes nothing, too, where there is one.
+    Guard(Guard, Option<Inside>),
     Inside(Inside),
 }
 
 impl Bounds {
     async fn of(shell: &Shell, line: &str, (context, outside): (&ToolContext, bool)) -> Self {
         match Guard::of(line, context).await {
-            Some(guard) => Self::Guard(guard),
+            Some(guard) => Self::Guard(guard, Inside::reading(shell).await),
             None if outside => Self::None,
             None => Inside::of(shell, context).await.map_or(Self::None, Self::Inside),
         }
@@ -86,7 +87,7 @@ impl Bounds {
     fn confinement(&self, context: &ToolContext) -> Confinement {
         match self {
             Self::None => Confinement::None,
-            Self::Guard(_) => Confinement::Guard,
+            Self::Guard(..) => Confinement::Guard,
             Self::Inside(_) if context.sandbox == SandboxUse::ReadOnly => Confinement::ReadOnlySandbox,
             Self::Inside(_) => Confinement::Sandbox,
         }
@@ -146,7 +147,10 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let PreparedCommand { line, bounds, time } = command;
     let (line, environment, policy) = match &bounds {
         Bounds::None => (OsString::from(line), shell.handed_on.environment(), None),
-        Bounds::Guard(guard) => (guard.command.clone(), guard.environment.clone(), None),
+        Bounds::Guard(guard, inside) => {
+            let policy = inside.as_ref().map(|inside| inside.policy.clone());
+            (guard.command.clone(), guard.environment.clone(), policy)
+        }
         Bounds::Inside(inside) => (OsString::from(line), inside.environment.clone(), Some(inside.policy.clone())),
     };
     let search = SearchPath::of_process(&context.untrusted());
@@ -182,8 +186,7 @@ async fn judge(output: &mut ToolOutput, policy: SandboxPolicy, hosts: &[String],
             Some(beside) => format!("moved to {}", beside.display()),
             None => "could not be moved; look at it before you use it".to_owned(),
         };
-        let words =
-            format!("\n[the sandbox keeps {} as it is: what the command made there was {fate}]", path.display());
+        let words = format!("\n[the sandbox keeps {} as it is: what appeared there was {fate}]", path.display());
         output.content.push(ResultPart::Text { text: sanitize(&words).into_owned() });
     }
     if let Some(Intrusion { path, .. }) = intrusions.first() {

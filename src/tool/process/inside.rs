@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 use super::{Group, Shell};
 use crate::git::Repository;
 use crate::program::SearchPath;
-use crate::sandbox::{Hosts, LinkedDirs, SandboxPolicy, SandboxState};
+use crate::sandbox::{GitDirs, Hosts, SandboxPolicy, SandboxState};
 use crate::tool::{SandboxUse, ToolContext};
 
 /// How long a command that does nothing may take inside before the sandbox counts as unavailable.
@@ -31,28 +32,45 @@ pub(in crate::tool) struct Inside {
 impl Inside {
     /// Returns the sandbox of a command; `None` if it runs in none.
     pub(in crate::tool) async fn of(shell: &Shell, context: &ToolContext) -> Option<Self> {
+        match context.sandbox {
+            SandboxUse::Outside => None,
+            SandboxUse::ReadOnly => Self::reading(shell).await,
+            SandboxUse::ReadWrite => Self::around(shell, Some(context.project.clone())).await,
+        }
+    }
+
+    /// Returns the sandbox of a command that only reads; `None` where there is none.
+    pub(in crate::tool) async fn reading(shell: &Shell) -> Option<Self> {
+        Self::around(shell, None).await
+    }
+
+    /// Returns the sandbox of a command that may write in a project, if there is one.
+    async fn around(shell: &Shell, project: Option<Arc<PathBuf>>) -> Option<Self> {
         let sandbox = shell.sandbox().cloned()?;
         shell.check_sandbox().await;
         if !sandbox.is_on() {
             return None;
         }
-        let writes = match context.sandbox {
-            SandboxUse::Outside => return None,
-            SandboxUse::ReadOnly => false,
-            SandboxUse::ReadWrite => true,
-        };
-        let (project, cwd) = (context.project.clone(), context.cwd.clone());
         let hosts = sandbox.hosts();
         let environment = with(shell.handed_on.environment(), sandbox.variables());
         let judging = move || {
-            let linked = Repository::around(&cwd).ok().flatten().filter(|found| writes && found.is_linked());
-            let linked = linked.map(|found| LinkedDirs { common_dir: found.common_dir, git_dir: found.git_dir });
-            let folders: &[&Path] = if writes { &[project.as_path()] } else { &[] };
-            sandbox.policy(folders, linked.as_ref())
+            let project = project.as_ref().map(|project| project.as_path());
+            sandbox.policy(project, project.and_then(git_dirs).as_ref())
         };
         let policy = tokio::task::spawn_blocking(judging).await.ok()?;
         Some(Self { policy, environment, hosts })
     }
+}
+
+/// Returns where git keeps the repository of a project, if that is not its folder `.git`. What a file in the project says of
+/// other places is believed only if those places say so too, and no command could write them.
+fn git_dirs(project: &Path) -> Option<GitDirs> {
+    let found = Repository::around(project).ok().flatten().filter(|found| found.top == project)?;
+    if found.git_dir.starts_with(project) {
+        return Some(GitDirs::Inside(found.git_dir)).filter(|_| !project.join(".git").is_dir());
+    }
+    let is_apart = !project.starts_with(&found.common_dir) && !found.common_dir.starts_with(project);
+    (found.is_linked() && is_apart).then_some(GitDirs::Linked { common_dir: found.common_dir, git_dir: found.git_dir })
 }
 
 /// Returns an environment with other values for some variables.
@@ -71,7 +89,7 @@ impl Shell {
 
     async fn try_sandbox(&self) -> Option<String> {
         let sandbox = self.sandbox()?;
-        let policy = sandbox.policy(&[], None);
+        let policy = sandbox.policy(None, None);
         let (line, search) = (OsString::from("exit 7"), SearchPath::of_process(&[]));
         let run = async {
             let (mut group, _output) =

@@ -120,7 +120,10 @@ fn supervise() -> io::Result<()> {
         // Nobody but root may look into this process or change it.
         #[cfg(target_os = "linux")]
         nix::sys::prctl::set_dumpable(false)?;
-        let mut command = Command::new(program);
+        let mut command = match (policy.is_empty(), strays()) {
+            (false, strays) if !strays.is_empty() => without(&strays, &program),
+            _ => Command::new(program),
+        };
         command.args(arguments).stdin(Stdio::null()).process_group(0);
         match command.spawn() {
             Ok(leader) => {
@@ -143,6 +146,34 @@ fn enter_sandbox(policy: &[u8]) -> Result<Option<TcpListener>, Box<dyn std::erro
         return Ok(None);
     }
     Ok(sandbox::enter(&serde_json::from_slice(policy)?, &std::env::current_dir()?)?)
+}
+
+/// Returns the numbers of open files that a command would be given beside the usual three: whoever started Belvedere may
+/// have left some open.
+#[cfg(target_os = "linux")]
+fn strays() -> Vec<u32> {
+    let is_kept = |number: &u32| {
+        let facts = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
+        let flags = facts.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|octal| i32::from_str_radix(octal.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & nix::libc::O_CLOEXEC == 0)
+    };
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().filter_map(Result::ok);
+    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|number| *number > 2).filter(is_kept).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn strays() -> Vec<u32> {
+    Vec::new()
+}
+
+/// Returns a shell that closes files and then becomes itself anew.
+fn without(files: &[u32], shell: &OsStr) -> Command {
+    let closed: String = files.iter().map(|number| format!("exec {number}>&-; ")).collect();
+    let mut command = Command::new(shell);
+    command.arg("-c").arg(format!("{closed}exec \"$0\" \"$@\"")).arg(shell);
+    command
 }
 
 /// Sends a socket to the other side, with the message that says so. There is room for it: nothing was sent before.

@@ -1,0 +1,230 @@
+//! The sandbox, with real commands: what it lets them do, and what the kernel keeps from them.
+
+mod repository;
+mod world;
+
+use belvedere::permission::{AccessKind, Confinement};
+use belvedere::sandbox::{Sandbox, SandboxState};
+use belvedere::tool::{SandboxUse, ToolOutput, ToolSet};
+use serde_json::json;
+
+use super::{Bench, run, text_of};
+use crate::support::{git, sandboxed};
+
+/// A project beside a home with secrets, and commands that run in the sandbox.
+struct Inside {
+    bench: Bench,
+    sandbox: Sandbox,
+    tools: ToolSet,
+}
+
+impl Inside {
+    async fn new() -> Option<Self> {
+        Self::reaching(&[]).await
+    }
+
+    /// Returns commands that can reach some hosts.
+    async fn reaching(hosts: &[&str]) -> Option<Self> {
+        let bench = Bench::new();
+        let home = bench.outside("home");
+        for (name, text) in [(".ssh/id_ed25519", "CANARY-KEY"), (".netrc", "CANARY-NETRC"), ("notes.txt", "plain")] {
+            let path = home.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let (sandbox, shell) = sandboxed(&bench.outside(""), hosts).await?;
+        Some(Self { bench, sandbox, tools: belvedere::tool::standard_tools(&shell) })
+    }
+
+    async fn bash(&self, command: &str) -> ToolOutput {
+        run(&self.tools, "Bash", json!({ "command": command }), &self.bench.context).await
+    }
+
+    /// Runs a command that has to succeed.
+    async fn works(&self, command: &str) -> String {
+        let output = self.bash(command).await;
+        assert!(!output.is_error, "{command}: {}", text_of(&output));
+        text_of(&output)
+    }
+
+    /// Runs a command that has to fail for the sandbox, and returns what it says.
+    async fn refused(&self, command: &str) -> String {
+        let output = self.bash(command).await;
+        assert!(output.is_error, "{command}: {}", text_of(&output));
+        assert!(output.refused_inside.is_some(), "{command}: {}", text_of(&output));
+        text_of(&output)
+    }
+}
+
+#[tokio::test]
+async fn ordinary_work_goes_on_inside() {
+    let Some(inside) = Inside::new().await else { return };
+    inside.works("echo one > a.txt && mkdir -p b/c && mv a.txt b/c && rm -r b && echo $TMPDIR").await;
+    inside.works("t=$(mktemp) && echo x > $t && cat $t /etc/hostname ~/nothing 2>/dev/null; test -s $t").await;
+    inside.works("echo x | tee /dev/null >/dev/stderr; cat < /dev/zero | head -c 3 | wc -c; ulimit -n").await;
+    inside.works("sleep 5 & kill %1; (exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null; true").await;
+    inside.works("python3 -c 'import socket as s; a=s.socket(); a.bind((\"127.0.0.1\",0)); a.listen(); b=s.create_connection(a.getsockname()); s.socketpair()'").await;
+    inside.works("python3 -c 'import multiprocessing as m; p=m.Pool(2); print(p.map(abs,[-1,2]))'").await;
+}
+
+#[tokio::test]
+async fn nothing_outside_is_written() {
+    let Some(inside) = Inside::new().await else { return };
+    let outside = inside.bench.outside("elsewhere.txt");
+    std::fs::write(&outside, "as it was").unwrap();
+    let path = outside.display();
+    let home = inside.bench.outside("home");
+    let home = home.display();
+    for command in [
+        format!("echo x > {path}"),
+        format!("echo x >> {path}"),
+        format!("rm {path}"),
+        format!("mv {path} there"),
+        format!("chmod 777 {path}"),
+        format!("touch {path}"),
+        format!("truncate -s 0 {path}"),
+        format!("ln {path} here && echo x > here"),
+        format!("ln -s {path} link && echo x > link"),
+        "echo x > ../elsewhere.txt".to_owned(),
+        format!("echo x > /proc/self/root{path}"),
+        "echo x > /proc/self/cwd/../elsewhere.txt".to_owned(),
+        format!("python3 -c 'import os; os.setxattr(\"{path}\", \"user.a\", b\"1\")'"),
+        format!("python3 -c 'import os; os.chown(\"{path}\", 1, 1)'"),
+        format!("echo x > {home}/.bashrc"),
+        format!("mkdir {home}/.config"),
+        "echo x > /tmp/belvedere-was-here".to_owned(),
+        "echo x > /etc/belvedere-was-here".to_owned(),
+        "mknod /dev/belvedere-was-here c 1 3".to_owned(),
+    ] {
+        inside.refused(&command).await;
+        assert_eq!(std::fs::read_to_string(&outside).unwrap(), "as it was", "{command}");
+    }
+}
+
+#[tokio::test]
+async fn what_killed_programs_have_left_is_removed() {
+    let Some(inside) = Inside::new().await else { return };
+    let temporary = inside.works("printf %s $TMPDIR").await;
+    let alive = std::path::PathBuf::from(temporary.lines().next().unwrap().trim_end_matches("[exit 0]"));
+    let left = tempfile::Builder::new().prefix("belvedere-sandbox-").tempdir().unwrap().keep();
+    std::fs::write(left.join("lock"), "").unwrap();
+    std::fs::write(left.join("no-file"), "").unwrap();
+    std::fs::create_dir(left.join("tmp")).unwrap();
+    std::fs::create_dir(left.join("no-folder")).unwrap();
+    std::fs::set_permissions(left.join("no-folder"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    let other = tempfile::Builder::new().prefix("belvedere-sandbox-").tempdir().unwrap();
+    std::fs::write(other.path().join("lock"), "somebody's own").unwrap();
+    Sandbox::sweep();
+    assert!(!left.exists() && alive.exists() && other.path().exists());
+    drop(inside);
+    assert!(!alive.exists());
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_path_is_what_holds() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q"]);
+    std::os::unix::fs::symlink(inside.bench.outside("home/.ssh"), root.join("link")).unwrap();
+    for (path, said) in [
+        ("new/file", "read and write"),
+        (".git/config", "protected"),
+        (".git/index", "read and write"),
+        (".claude/agents/x.md", "protected"),
+        ("../elsewhere", "not write"),
+        ("~/.ssh/id_ed25519", "hidden"),
+        ("link/id_ed25519", "hidden"),
+        ("~/notes.txt", "not write"),
+        ("/etc/hosts", "not write"),
+    ] {
+        let about = inside.sandbox.about(std::path::Path::new(path), &root, &root);
+        assert!(about.contains(said), "{path}: {about}");
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_neither_read_nor_listed() {
+    let Some(inside) = Inside::new().await else { return };
+    let home = inside.bench.outside("home");
+    let home = home.display();
+    assert!(inside.works(&format!("cat {home}/notes.txt")).await.contains("plain"));
+    for command in [
+        format!("cat {home}/.ssh/id_ed25519"),
+        format!("ls {home}/.ssh"),
+        format!("cat {home}/.netrc"),
+        format!("cat /proc/self/root{home}/.netrc"),
+        format!("cp -r {home}/.ssh here"),
+        format!("chmod -R u+rwx {home}/.ssh && cat {home}/.ssh/*"),
+        format!("grep -r CANARY {home}/.ssh {home}/.netrc"),
+        format!("ln {home}/.ssh/id_ed25519 here && cat here"),
+    ] {
+        assert!(!inside.refused(&command).await.contains("CANARY"), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_only_reads_writes_nothing_of_the_project() {
+    let Some(mut inside) = Inside::new().await else { return };
+    inside.bench.put("a.txt", "one");
+    inside.bench.context.sandbox = SandboxUse::ReadOnly;
+    assert!(inside.works("cat a.txt | wc -c; t=$(mktemp) && cp a.txt $t").await.contains('3'));
+    inside.refused("echo x > a.txt").await;
+    inside.refused("touch b.txt").await;
+}
+
+#[tokio::test]
+async fn a_plan_says_what_a_command_is_kept_to() {
+    let Some(mut inside) = Inside::new().await else { return };
+    let confinement = async |inside: &Inside, input| {
+        let call = inside.tools.find("Bash").unwrap().parse(&super::args(input));
+        match call.prepare(&inside.bench.context).await.map(|call| call.plan.access) {
+            Ok(AccessKind::Execute { confinement, .. }) => confinement,
+            _ => panic!("no command"),
+        }
+    };
+    let make = json!({"command": "make"});
+    assert_eq!(confinement(&inside, make.clone()).await, Confinement::Sandbox);
+    assert_eq!(confinement(&inside, json!({"command": "pwd"})).await, Confinement::Guard);
+    let outside = json!({"command": "make", "dangerouslyDisableSandbox": true});
+    assert_eq!(confinement(&inside, outside).await, Confinement::None);
+    inside.bench.context.sandbox = SandboxUse::ReadOnly;
+    assert_eq!(confinement(&inside, make.clone()).await, Confinement::ReadOnlySandbox);
+    inside.bench.context.sandbox = SandboxUse::Outside;
+    assert_eq!(confinement(&inside, make.clone()).await, Confinement::None);
+    inside.bench.context.sandbox = SandboxUse::ReadWrite;
+    inside.sandbox.set_state(SandboxState::Off);
+    assert_eq!(confinement(&inside, make).await, Confinement::None);
+}
+
+#[tokio::test]
+async fn what_comes_into_being_beside_a_secret_is_not_read() {
+    let Some(inside) = Inside::new().await else { return };
+    let home = inside.bench.outside("home");
+    let wait = format!(
+        "echo begun; until [ -e {0}/.netrc.new ]; do sleep 0.01; done; cat {0}/.pypirc {0}/.netrc",
+        home.display()
+    );
+    let replaced = async {
+        inside.bench.progress.clone().wait_for(|tail| tail.contains("begun")).await.unwrap();
+        std::fs::write(home.join(".pypirc"), "CANARY").unwrap();
+        std::fs::write(home.join("new"), "CANARY").unwrap();
+        std::fs::rename(home.join("new"), home.join(".netrc")).unwrap();
+        std::fs::write(home.join(".netrc.new"), "").unwrap();
+    };
+    let (said, ()) = tokio::join!(inside.refused(&wait), replaced);
+    assert!(!said.contains("CANARY"), "{said}");
+}
+
+#[tokio::test]
+async fn what_only_reads_is_in_the_sandbox_too() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    inside.bench.put("notes", "plain");
+    let call = inside.tools.find("Bash").unwrap().parse(&super::args(json!({"command": "cat notes"})));
+    let Ok(prepared) = call.prepare(&inside.bench.context).await else { panic!("it cannot be prepared") };
+    assert!(matches!(prepared.plan.access, AccessKind::Execute { confinement: Confinement::Guard, .. }));
+    std::fs::remove_file(root.join("notes")).unwrap();
+    std::os::unix::fs::symlink(inside.bench.outside("home/.netrc"), root.join("notes")).unwrap();
+    let output = prepared.run.await;
+    assert!(output.is_error && !text_of(&output).contains("CANARY"), "{}", text_of(&output));
+}

@@ -1,0 +1,166 @@
+//! Repositories: commits work, and nothing that git or another program obeys is changed.
+
+use super::{Inside, git, text_of};
+
+#[tokio::test]
+async fn git_works_inside() {
+    let Some(inside) = Inside::new().await else { return };
+    git(&inside.bench.context.cwd, ["init", "-q", "-b", "main"]);
+    inside.bench.put("a.txt", "one\n");
+    let as_user = "-c user.name=a -c user.email=a@b";
+    inside
+        .works(&format!("git add -A && git {as_user} commit -qm one && git checkout -qb other && git status -s"))
+        .await;
+    inside.works(&format!("echo two >> a.txt && git stash -q && git stash pop -q && git {as_user} commit -qam two && git gc -q && git log --oneline")).await;
+}
+
+#[tokio::test]
+async fn a_worktree_is_committed_in_without_touching_the_others() {
+    let Some(mut inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    inside.bench.put("a.txt", "one\n");
+    git(&root, ["init", "-q", "-b", "main"]);
+    git(&root, ["add", "-A"]);
+    git(&root, ["commit", "-q", "-m", "first"]);
+    let apart = inside.bench.outside("apart");
+    git(&root, ["worktree", "add", "-q", "-b", "other", &apart.display().to_string()]);
+    let apart = std::sync::Arc::new(apart);
+    (inside.bench.context.cwd, inside.bench.context.project) = (apart.clone(), apart);
+    inside.works("echo two > a.txt && git -c user.name=a -c user.email=a@b commit -qam two && git log --oneline").await;
+    let common = root.join(".git");
+    let common = common.display();
+    for command in [
+        "echo x > ../project/a.txt".to_owned(),
+        format!("echo x > {common}/hooks/post-commit"),
+        format!("echo x >> {common}/config"),
+        format!("echo x > {common}/index"),
+        format!("echo x > {common}/HEAD"),
+        format!("echo /tmp > {common}/worktrees/apart/commondir"),
+        "echo gitdir: /tmp > .git".to_owned(),
+        "git config core.fsmonitor ./evil".to_owned(),
+    ] {
+        inside.refused(&command).await;
+    }
+    assert_eq!(git(&root, ["status", "--porcelain"]), "");
+    assert_eq!(inside.bench.get("a.txt"), "two\n");
+    // A pointer alone makes no worktree of a folder.
+    let other = inside.bench.outside("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join(".git"), format!("gitdir: {common}/worktrees/apart\n")).unwrap();
+    let other = std::sync::Arc::new(other);
+    (inside.bench.context.cwd, inside.bench.context.project) = (other.clone(), other);
+    inside.refused(&format!("touch {common}/worktrees/apart/x")).await;
+    inside.refused(&format!("touch {common}/x")).await;
+}
+
+#[tokio::test]
+async fn what_other_programs_obey_stays_as_it_is() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q"]);
+    inside.bench.put(".claude/settings.json", "{}");
+    let config = inside.bench.get(".git/config");
+    std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    for command in [
+        "echo x > .git/hooks/pre-commit",
+        "git config core.fsmonitor ./evil",
+        "echo x >> .git/config",
+        "mv .git old && mkdir .git",
+        "mv .git/hooks old",
+        "rm -rf .git",
+        "cp .git/config c && mv -f c .git/config",
+        "ln -sf /tmp .git/hooks",
+        "echo x > .claude/settings.json",
+        "mv .claude old",
+        "touch .claude/new",
+        "chmod 777 .git/config",
+    ] {
+        inside.refused(command).await;
+        assert_eq!(inside.bench.get(".git/config"), config, "{command}");
+        assert_eq!(inside.bench.get(".claude/settings.json"), "{}", "{command}");
+        assert!(!root.join(".git/hooks/pre-commit").exists(), "{command}");
+    }
+}
+
+/// Returns the folder that something was moved into.
+fn moved_aside(root: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
+    let entries = root.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .into_iter()
+        .find(|path| path.file_name().unwrap().to_string_lossy().starts_with(&format!("{name}.blocked-")))
+}
+
+#[tokio::test]
+async fn what_appears_at_a_protected_place_is_moved_aside() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    let output = inside.bash("mkdir .kode && echo x > .kode/config.json && ln -s /tmp .mcp.json && git init -q").await;
+    assert!(output.is_error && output.refused_inside.is_some());
+    let said = text_of(&output);
+    for name in [".kode", ".mcp.json", ".git"] {
+        assert!(root.join(name).symlink_metadata().is_err(), "{name}");
+        let beside = moved_aside(&root, name);
+        assert!(beside.is_some_and(|beside| beside.join(name).symlink_metadata().is_ok()), "{name}");
+        assert!(said.contains(&format!("{name} as it is")), "{said}");
+    }
+    std::os::unix::fs::symlink("one", root.join(".idea")).unwrap();
+    assert!(!inside.bash("true").await.is_error);
+    inside.refused("ln -sfn two .idea").await;
+    assert_eq!(std::fs::read_link(root.join(".idea")).unwrap(), std::path::Path::new("one"), "it is put back");
+}
+
+#[tokio::test]
+async fn a_forged_worktree_opens_no_other_folder() {
+    let Some(mut inside) = Inside::new().await else { return };
+    // The project lies where a worktree's git folder would.
+    let root = inside.bench.outside("other/worktrees/project");
+    std::fs::create_dir_all(root.join("sub")).unwrap();
+    let root = std::sync::Arc::new(root);
+    (inside.bench.context.project, inside.bench.context.cwd) = (root.clone(), root.clone());
+    git(&root, ["init", "-q"]);
+    let forge = "cd sub; echo gitdir: .. > .git; echo ../.. > ../commondir; echo $PWD/.git > ../gitdir";
+    inside.works(forge).await;
+    inside.bench.context.cwd = std::sync::Arc::new(root.join("sub"));
+    inside.refused("touch ../../../here").await;
+    inside.bench.context.cwd = root.clone();
+    for command in [
+        "echo ../../.. > .git/commondir; echo $PWD/.git > .git/gitdir",
+        "cp -r .git evil; git -C evil config core.fsmonitor ./x; echo ../evil > .git/commondir",
+    ] {
+        inside.refused(command).await;
+        assert!(!root.join(".git/commondir").exists(), "{command}");
+    }
+    inside.refused("touch ../../here").await;
+}
+
+#[tokio::test]
+async fn other_forms_of_a_repository_are_protected_too() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q", "--separate-git-dir", &root.join("real.git").display().to_string()]);
+    inside.refused("git config core.fsmonitor ./x").await;
+    inside.refused("echo x > real.git/hooks/pre-commit").await;
+    inside.refused("echo gitdir: evil > .git").await;
+    std::fs::remove_file(root.join(".git")).unwrap();
+    std::os::unix::fs::symlink("real.git", root.join(".git")).unwrap();
+    inside.refused("git config core.fsmonitor ./x").await;
+    inside.refused("cp -r real.git evil; mv .git old; mv evil .git").await;
+    assert_eq!(std::fs::read_link(root.join(".git")).unwrap(), std::path::Path::new("real.git"));
+}
+
+#[tokio::test]
+async fn nothing_is_moved_aside_beyond_a_link() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q"]);
+    let victim = inside.bench.outside("victim");
+    std::fs::create_dir(&victim).unwrap();
+    std::fs::write(victim.join("attributes"), "as it was").unwrap();
+    let output = inside.bash(&format!("mv .git/info .git/i2; ln -s {} .git/info", victim.display())).await;
+    assert!(text_of(&output).contains("could not be moved"), "{}", text_of(&output));
+    assert_eq!(std::fs::read_to_string(victim.join("attributes")).unwrap(), "as it was");
+    inside.refused("mkdir .vscode; chmod 555 .").await;
+    assert!(!root.join(".vscode").exists());
+    inside.refused("for i in 1 2 3; do touch .mcp.json.blocked-$i; done; touch .mcp.json").await;
+    assert!(!root.join(".mcp.json").exists());
+}

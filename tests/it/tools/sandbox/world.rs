@@ -1,0 +1,128 @@
+//! The network, other processes, terminals: nothing of it is in reach but the hosts on a list.
+
+use belvedere::sandbox::SandboxChange;
+
+use super::{Inside, text_of};
+
+#[tokio::test]
+async fn the_world_is_out_of_reach() {
+    let Some(inside) = Inside::new().await else { return };
+    let pid = std::process::id();
+    let socket = inside.bench.outside("agent.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    let socket = socket.display();
+    let python = |code: &str| format!("python3 -c '{code}'");
+    for command in [
+        format!("exec 3<>/dev/tcp/127.0.0.1/{port}"),
+        "exec 3<>/dev/tcp/192.0.2.1/80".to_owned(),
+        python("import socket; socket.getaddrinfo(\"example.com\", 80)"),
+        python(&format!("import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\")")),
+        python("import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"),
+        format!("kill -9 {pid}"),
+        format!("kill -0 {pid}"),
+        format!("cat /proc/{pid}/environ"),
+        format!("head -c 1 /proc/{pid}/mem"),
+        format!("readlink -v /proc/{pid}/fd/0"),
+        "unshare -Ur true".to_owned(),
+        "unshare -m true".to_owned(),
+        "mount -t tmpfs none .".to_owned(),
+        "umount /dev/shm".to_owned(),
+        "chroot / true".to_owned(),
+        python(
+            "import ctypes,os; l=ctypes.CDLL(None,use_errno=True); r=l.ptrace(16,1,0,0); raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))",
+        ),
+        python(
+            "import ctypes,os; l=ctypes.CDLL(None,use_errno=True); r=l.syscall(425,8,0); e=ctypes.get_errno(); raise OSError(e, os.strerror(e))",
+        ),
+        python(
+            "import ctypes,os; l=ctypes.CDLL(None,use_errno=True); r=l.syscall(321,0,0,0); e=ctypes.get_errno(); raise OSError(e, os.strerror(e))",
+        ),
+        "cat /etc/shadow".to_owned(),
+    ] {
+        inside.refused(&command).await;
+    }
+    assert!(inside.bash(&python("import os; os.setuid(12345)")).await.is_error);
+    let rights = inside.works("grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status").await;
+    assert!(
+        rights.lines().filter(|line| line.starts_with("Cap")).all(|line| line.ends_with("0000000000000000")),
+        "{rights}"
+    );
+    assert!(rights.contains("NoNewPrivs:\t1"), "{rights}");
+}
+
+/// Asks the proxy inside for something and prints what it answers.
+fn through_proxy(request: &str) -> String {
+    format!("exec 3<>/dev/tcp/127.0.0.1/${{HTTPS_PROXY##*:}}; printf '{request}\\r\\n\\r\\n' >&3; cat <&3")
+}
+
+#[tokio::test]
+async fn only_listed_hosts_are_reached_through_the_proxy() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        for stream in server.incoming() {
+            let (mut stream, mut head) = (stream.unwrap(), [0; 1024]);
+            let count = stream.read(&mut head).unwrap();
+            let first = String::from_utf8_lossy(&head[..count]).lines().next().unwrap_or_default().to_owned();
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\n\r\nserved {first}");
+        }
+    });
+    let listed = format!("localhost:{port}");
+    let Some(inside) = Inside::reaching(&[&listed, "*.example.com"]).await else { return };
+    let whole = inside.works(&through_proxy(&format!("GET http://localhost:{port}/a?b HTTP/1.1\\r\\nHost: x"))).await;
+    assert!(whole.contains("served GET /a?b HTTP/1.1"), "{whole}");
+    let tunnel = format!("CONNECT localhost:{port} HTTP/1.1\\r\\n\\r\\nGET /tunnel HTTP/1.1");
+    let through = inside.works(&through_proxy(&tunnel)).await;
+    assert!(through.contains("Connection established") && through.contains("served GET /tunnel"), "{through}");
+    for (host, named) in [
+        (format!("CONNECT 127.0.0.1:{port}"), format!("127.0.0.1:{port}")),
+        ("CONNECT localhost:1".to_owned(), "localhost:1".to_owned()),
+        ("CONNECT example.com:443".to_owned(), "example.com:443".to_owned()),
+        ("GET http://evil.test/x".to_owned(), "evil.test:80".to_owned()),
+        ("GET http://example.com.evil.test/x".to_owned(), "example.com.evil.test:80".to_owned()),
+    ] {
+        let output = inside.bash(&through_proxy(&format!("{host} HTTP/1.1"))).await;
+        assert!(text_of(&output).contains("403 Forbidden"), "{host}: {}", text_of(&output));
+        assert_eq!(output.refused_inside, Some(format!("no way to {named}")), "{host}");
+    }
+    for odd in ["GET / HTTP/1.1", "CONNECT [::1]:80 HTTP/1.1", "CONNECT localhost HTTP/1.1", "CONNECT a b c HTTP/1.1"] {
+        assert!(inside.works(&through_proxy(odd)).await.contains("400 Bad Request"), "{odd}");
+    }
+    inside.sandbox.change(&SandboxChange::AllowHost("127.0.0.1".to_owned()));
+    assert!(
+        inside
+            .works(&through_proxy(&format!("CONNECT 127.0.0.1:{port} HTTP/1.1\\r\\n\\r\\nGET /x HTTP/1.1")))
+            .await
+            .contains("served")
+    );
+}
+
+#[tokio::test]
+async fn others_terminals_limits_and_sockets_are_out_of_reach() {
+    let Some(inside) = Inside::new().await else { return };
+    let pid = std::process::id();
+    let datagrams = inside.bench.outside("datagrams");
+    let _bound = std::os::unix::net::UnixDatagram::bind(&datagrams).unwrap();
+    let pty = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
+    let terminal = pty.master.tty_name().unwrap();
+    let terminal = terminal.display();
+    for command in [
+        format!("exec 3<>{terminal}"),
+        format!("head -c 1 {terminal}"),
+        format!("prlimit --pid {pid} --nofile=10:10"),
+        format!("renice -n 5 -p {pid}"),
+        "head -c 1 /dev/kmsg".to_owned(),
+    ] {
+        assert!(inside.bash(&command).await.is_error, "{command}");
+    }
+    let pair = format!(
+        "import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b\"x\", \"{}\")",
+        datagrams.display()
+    );
+    inside.refused(&format!("python3 -c '{pair}'")).await;
+    inside.works("python3 -c 'import pty; pty.spawn([\"true\"]); import os; print(os.openpty())'").await;
+    inside.works("nice true; ulimit -n 100").await;
+}
