@@ -103,7 +103,7 @@ fn allowed_commands_are_single_and_plain() {
 
 #[test]
 fn lists_have_to_agree_and_never_allow_what_the_mode_does_not() {
-    let both = Rules::default().allowing(rules(&["Bash(git:*)"])).allowing(rules(&[
+    let both = Rules::default().allowing(rules(&["Bash(git:*)", "Bash(git add:*)"])).allowing(rules(&[
         "Bash(git log:*)",
         "Bash(git add:*)",
         "Read",
