@@ -90,7 +90,7 @@ pub(super) fn others_are_harmless(
 
 /// Returns the words of a simple command as its program gets them, without quotes. Only what separates words for the
 /// shell does so here: other blanks, such as a no-break space, are part of a word.
-pub(super) fn shell_words(command: &str) -> Vec<String> {
+pub fn shell_words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in command.chars() {
         match (quote, c) {
