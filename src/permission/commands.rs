@@ -6,6 +6,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use super::grants::has_odd_controls;
+
 /// What a redirection may write to without making a file.
 const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 /// Why arithmetic is not looked into.
@@ -45,10 +47,17 @@ const INTERPRETERS: [&str; 7] = ["lua", "node", "perl", "php", "python", "python
 
 /// Returns the simple commands of a line, each with its name first.
 pub(super) fn simple_commands(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
-    let mut splitter = Splitter { chars: line.chars().peekable(), commands: Vec::new(), writes: false };
+    if has_odd_controls(line) {
+        return Err("it holds control characters");
+    }
+    let mut splitter =
+        Splitter { chars: line.chars().peekable(), commands: Vec::new(), writes: false, connects: false };
     splitter.list(None, 0)?;
     if splitter.writes {
         return Err("it redirects output to a file");
+    }
+    if splitter.connects {
+        return Err("it may read from the network");
     }
     let commands: Result<Vec<_>, _> = splitter.commands.into_iter().map(bare).collect();
     Ok(commands?.into_iter().filter(|words| !words.is_empty()).collect())
@@ -120,10 +129,16 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
+/// Returns `true` for a place that bash opens as a connection when it redirects.
+fn connects(target: &str) -> bool {
+    ["/dev/tcp/", "/dev/udp/"].iter().any(|network| target.starts_with(network))
+}
+
 struct Splitter<'a> {
     chars: Peekable<Chars<'a>>,
     commands: Vec<Vec<Word>>,
     writes: bool,
+    connects: bool,
 }
 
 #[derive(Default)]
@@ -133,6 +148,7 @@ struct Open {
     /// Whether the next word is the target of a redirection.
     next: Next,
     writes: bool,
+    connects: bool,
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -157,7 +173,7 @@ impl Open {
         if let Some(word) = self.word.take() {
             match std::mem::take(&mut self.next) {
                 Next::Argument => self.words.push(word),
-                Next::Target => {}
+                Next::Target => self.connects |= word.form == Form::Expanded || connects(&word.text),
                 Next::Written => self.writes |= word.form == Form::Expanded || !NO_FILES.contains(&word.text.as_str()),
             }
         }
@@ -187,6 +203,7 @@ impl Splitter<'_> {
         open.end_word();
         open.next = Next::Argument;
         self.writes |= std::mem::take(&mut open.writes);
+        self.connects |= std::mem::take(&mut open.connects);
         let words = std::mem::take(&mut open.words);
         if !words.is_empty() {
             self.commands.push(words);
@@ -317,7 +334,7 @@ impl Splitter<'_> {
             // Between signs that belong together, bash sees nothing of it.
             Some('\n') => return Err("it continues a line with a backslash"),
             Some(c) => open.word().text.push(c),
-            None => open.word().text.push('\\'),
+            None => return Err("something in it is not closed"),
         }
         Ok(())
     }

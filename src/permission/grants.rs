@@ -110,7 +110,9 @@ pub fn shell_words(command: &str) -> Vec<String> {
 /// Returns `true` if a shell would expand, chain or redirect nothing in the command. Patterns and `~` stand for themselves
 /// in quotes, all else nowhere.
 pub(super) fn is_simple(command: &str) -> bool {
-    if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\']) {
+    if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\'])
+        || has_odd_controls(command)
+    {
         return false;
     }
     let (mut quote, mut before) = (None, ' ');
@@ -125,6 +127,12 @@ pub(super) fn is_simple(command: &str) -> bool {
         before = c;
     }
     quote.is_none()
+}
+
+/// Returns `true` if a line holds control characters that no shell line needs: a terminal or a reader may take them for
+/// something else than the shell does.
+pub(super) fn has_odd_controls(line: &str) -> bool {
+    line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n'))
 }
 
 /// Returns `true` if a path has the form in which accesses are judged: absolute, without `.` and `..`.
