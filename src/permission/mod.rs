@@ -20,6 +20,7 @@ mod rule;
 mod rules;
 mod sed;
 mod shell;
+mod syntax;
 
 pub use access::{Access, AccessKind, Confinement, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
