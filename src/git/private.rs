@@ -86,10 +86,9 @@ impl PrivateSettings {
         search: &SearchPath,
         repository: &Repository,
         [cwd, project]: [&Path; 2],
-        words: &[&str],
+        words: Vec<String>,
     ) -> Result<Self, Refused> {
         let (cwd, project) = (cwd.to_path_buf(), project.to_path_buf());
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let check = move |repository: &Repository, worktree: Option<&Path>| {
             repository.check_within(&project, worktree)?;
             words.iter().try_for_each(|word| check_word(word, &cwd, &project))

@@ -90,7 +90,7 @@ pub(super) fn others_are_harmless(
 
 /// Returns the words of a simple command as its program gets them, without quotes. Only what separates words for the
 /// shell does so here: other blanks, such as a no-break space, are part of a word.
-pub(super) fn shell_words(command: &str) -> Vec<String> {
+pub fn shell_words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in command.chars() {
         match (quote, c) {
@@ -110,7 +110,9 @@ pub(super) fn shell_words(command: &str) -> Vec<String> {
 /// Returns `true` if a shell would expand, chain or redirect nothing in the command. Patterns and `~` stand for themselves
 /// in quotes, all else nowhere.
 pub(super) fn is_simple(command: &str) -> bool {
-    if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\']) {
+    if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\'])
+        || has_odd_controls(command)
+    {
         return false;
     }
     let (mut quote, mut before) = (None, ' ');
@@ -125,6 +127,12 @@ pub(super) fn is_simple(command: &str) -> bool {
         before = c;
     }
     quote.is_none()
+}
+
+/// Returns `true` if a line holds control characters that no shell line needs: a terminal or a reader may take them for
+/// something else than the shell does.
+pub(super) fn has_odd_controls(line: &str) -> bool {
+    line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n'))
 }
 
 /// Returns `true` if a path has the form in which accesses are judged: absolute, without `.` and `..`.

@@ -20,12 +20,13 @@ mod rule;
 mod rules;
 mod sed;
 mod shell;
+mod syntax;
 
 pub use access::{Access, AccessKind, Confinement, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
 pub use git::is_git_query;
-pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants};
+pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants, shell_words};
 pub use holder::Holder;
 pub use mode::PermissionMode;
 pub use owner::Owner;

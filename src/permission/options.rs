@@ -29,6 +29,8 @@ enum Style {
 /// What follows `--`.
 enum After {
     Operands,
+    /// Options of its own all the same.
+    Options,
     /// Options of another program: long ones, and letters.
     Others(&'static str, &'static str),
 }
@@ -66,6 +68,7 @@ const TABLE: [Options; 22] = [
     row(&["tar", "bsdtar"], "list verbose file gzip", "tvfzjJ"),
     Options {
         style: Style::One,
+        after: After::Options,
         ..row(
             &["find"],
             "H L P name iname path ipath wholename regex iregex type maxdepth mindepth depth size empty newer newermt \
@@ -166,7 +169,7 @@ fn is_harmless(program: &str, word: &str, ended: bool) -> bool {
     match (&options.after, ended) {
         (After::Operands, true) => true,
         (After::Others(long, letters), true) => holds(word, long, letters, Style::Two),
-        (_, false) => holds(word, options.long, options.letters, options.style),
+        (After::Options, true) | (_, false) => holds(word, options.long, options.letters, options.style),
     }
 }
 
@@ -202,6 +205,8 @@ fn operands_are_harmless(program: &str, own: &[&str], rest: &[&str]) -> bool {
         });
     let fits = match program {
         "uniq" => own.iter().chain(rest).filter(|word| !is_option(word)).count() < 2,
+        // What it includes or loads runs, wherever in a script that stands.
+        "awk" | "gawk" | "mawk" | "nawk" => operands().all(|word| !word.contains('@')),
         "date" => operands().all(|word| word.starts_with('+')),
         "make" | "gmake" => operands().all(|word| !word.contains('=')),
         // Its first word holds options without a dash, and `host:file` is fetched by a program.

@@ -4,8 +4,9 @@
 //! by starting it, or by writing what will. Invariant: nothing on the list starts a program or writes a file with the
 //! options that it is let have.
 
-use super::commands::{Form, Word, base_name};
+use super::commands::base_name;
 use super::options;
+use super::syntax::{Form, Word};
 
 #[rustfmt::skip]
 const READERS: [&str; 77] = [

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::commands::{Form, Word, base_name, simple_commands};
+use super::commands::{base_name, simple_commands};
 use super::git::is_git_query;
 use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
 use super::readers::doubt_about;
+use super::syntax::{Form, Word};
 use super::{Access, AccessKind, Confinement, ToolKind};
 use crate::message::{canonical_name, loose_name};
 

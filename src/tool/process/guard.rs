@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::git::{PrivateSettings, Repository};
-use crate::permission::{is_git_query, is_option, is_read_only, reads_files};
+use crate::permission::{is_git_query, is_option, is_read_only, reads_files, shell_words};
 use crate::program::SearchPath;
 use crate::tool::ToolContext;
 
@@ -92,8 +92,7 @@ impl Guard {
             return Some(Self { command: git_line(&program, arguments), environment, _settings: None });
         };
         let places = [context.cwd.as_path(), context.project.as_path()];
-        let settings =
-            PrivateSettings::within(&program, &search, &repository, places, &paths_in(arguments)).await.ok()?;
+        let settings = PrivateSettings::within(&program, &search, &repository, places, paths_in(command)).await.ok()?;
         let environment = settings.environment().to_vec();
         Some(Self { command: git_line(&program, arguments), environment, _settings: Some(settings) })
     }
@@ -111,10 +110,9 @@ fn leads_inside(path: &Path, project: &Path) -> bool {
     }
 }
 
-/// Returns the words that may name files.
-fn paths_in<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    let words = arguments.iter().map(|word| word.trim_matches(['"', '\'']));
-    words.filter(|word| !word.is_empty() && !word.starts_with('-')).collect()
+/// Returns the words that may name files, as git gets them: quotes inside of a word lead elsewhere than its letters say.
+fn paths_in(command: &str) -> Vec<String> {
+    shell_words(command).into_iter().skip(1).filter(|word| !word.is_empty() && !is_option(word)).collect()
 }
 
 /// Returns the line for git. `status` and `diff` look into submodules, which have settings of their own; they are kept

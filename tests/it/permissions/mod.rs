@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use crate::support::standard_tools;
 
 mod allowed;
+pub(crate) mod bypasses;
 mod fence;
 mod prefixes;
 mod project;
@@ -155,34 +156,6 @@ fn nothing_hostile_is_read_only() {
 fn a_prefix_covers_simple_commands_of_the_same_words() {
     for covered in ["npm test", "npm test -- --watch", "npm  test", "npm\ttest", "npm test \"a b\""] {
         assert_eq!(granted("Bash(npm test:*)", &execute(covered)), Decision::Allow, "{covered:?}");
-    }
-    for other in [
-        "npm testing",
-        "npm install",
-        "npm test; rm x",
-        "npm test && rm x",
-        "npm test | sh",
-        "npm test\nrm x",
-        "npm test \nrm x",
-        "npm test a\nrm x",
-        "npm test *",
-        "npm test a?b",
-        "npm test [a-z]*",
-        "npm test ~",
-        "npm test ~root",
-        "npm test --x=~root",
-        "npm test \"a",
-        "npm test $(rm x)",
-        "npm test `rm x`",
-        "npm test > ~/.bashrc",
-        "npm test & rm x",
-        "npm test <(rm x)",
-        "npm\u{a0}test",
-        "npm\u{2003}test",
-        "X=1 npm test",
-        "npm",
-    ] {
-        assert_eq!(granted("Bash(npm test:*)", &execute(other)), Decision::Ask, "{other:?}");
     }
     assert_eq!(granted("Bash(npm test *)", &execute("npm test --watch")), Decision::Allow);
 }

@@ -319,6 +319,25 @@ async fn what_would_read_outside_is_asked_about() {
 }
 
 #[tokio::test]
+async fn quotes_hide_no_path_that_leads_outside() {
+    let bench = changed();
+    std::fs::write(bench.outside("s.txt"), "secret\n").unwrap();
+    for command in ["git diff -- a.txt", "git diff 'a.txt'", "git diff \"a\".txt", "git log --grep 'a b' a.txt"] {
+        assert!(is_guarded(&bench, command).await, "{command}");
+    }
+    for command in [
+        "git diff a.txt ../s.txt",
+        "git diff a.txt '../s.txt'",
+        "git diff a.txt .'.'/s.txt",
+        "git diff a.txt \"\"../s.txt",
+        "git diff a.txt \".\"\"./s.txt\"",
+        "git diff 'a.txt' '..'/s.txt",
+    ] {
+        assert!(!is_guarded(&bench, command).await, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn repositories_of_every_kind_are_read_without_a_question() {
     let answer = |bench: &Bench, folder: &str, command: &str| {
         let mut inner = bench.context.clone();

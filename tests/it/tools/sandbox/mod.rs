@@ -1,5 +1,6 @@
 //! The sandbox, with real commands: what it lets them do, and what the kernel keeps from them.
 
+mod bypasses;
 mod repository;
 mod world;
 
