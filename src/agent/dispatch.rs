@@ -332,7 +332,7 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
         preview: question.preview,
         grant: grant.clone(),
         reason: if question.was_refused {
-            "outside the sandbox, which refused it".to_owned()
+            "outside the sandbox".to_owned()
         } else {
             agent.permissions.reason(&access)
         },
