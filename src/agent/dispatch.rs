@@ -331,11 +331,7 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
         title: question.title,
         preview: question.preview,
         grant: grant.clone(),
-        reason: if question.was_refused {
-            "outside the sandbox".to_owned()
-        } else {
-            agent.permissions.reason(&access)
-        },
+        reason: if question.was_refused { "outside the sandbox".to_owned() } else { agent.permissions.reason(&access) },
     };
     let ask = agent.approver.ask(request.clone());
     run.emit(ToolEvent::ApprovalRequested { request }).await;

@@ -5,12 +5,12 @@ mod repository;
 mod world;
 
 use belvedere::permission::{AccessKind, Confinement};
-use belvedere::sandbox::{Sandbox, SandboxState};
+use belvedere::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
 use belvedere::tool::{SandboxUse, ToolOutput, ToolSet};
 use serde_json::json;
 
 use super::{Bench, run, text_of};
-use crate::support::{git, sandboxed};
+use crate::support::{git, sandboxed, shell};
 
 /// A project beside a home with secrets, and commands that run in the sandbox.
 struct Inside {
@@ -227,5 +227,18 @@ async fn what_only_reads_is_in_the_sandbox_too() {
     std::fs::remove_file(root.join("notes")).unwrap();
     std::os::unix::fs::symlink(inside.bench.outside("home/.netrc"), root.join("notes")).unwrap();
     let output = prepared.run.await;
+    assert!(output.is_error && !text_of(&output).contains("CANARY"), "{}", text_of(&output));
+}
+
+#[tokio::test]
+async fn what_the_user_hides_in_the_project_stays_hidden() {
+    let Some(mut inside) = Inside::new().await else { return };
+    let secret = inside.bench.put("conf/secret.env", "CANARY");
+    let places = SandboxPlaces { hidden: vec![secret], ..SandboxPlaces::default() };
+    let sandbox = Sandbox::new(places, inside.bench.outside("cache"), Hosts::default(), true).unwrap();
+    inside.tools = belvedere::tool::standard_tools(&shell().with_sandbox(sandbox));
+    inside.refused("mv conf conf2").await;
+    inside.refused("mv conf/secret.env here").await;
+    let output = inside.bash("cat conf/secret.env conf2/secret.env here").await;
     assert!(output.is_error && !text_of(&output).contains("CANARY"), "{}", text_of(&output));
 }
