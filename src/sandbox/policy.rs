@@ -47,7 +47,9 @@ impl SandboxPolicy {
         });
         let moved = appeared.map(|(path, link)| {
             let moved_to = move_aside(path).ok();
-            if let Some(target) = link {
+            if let Some(target) = link
+                && real_folder(path).is_ok()
+            {
                 // It fails where something could not be moved, which is said.
                 let _ = std::os::unix::fs::symlink(target, path);
             }
@@ -57,14 +59,15 @@ impl SandboxPolicy {
     }
 }
 
+/// Returns the folder of a path. Fails where a link leads there now, perhaps to another place.
+fn real_folder(path: &Path) -> io::Result<&Path> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    if folder.canonicalize()? == folder { Ok(folder) } else { Err(io::Error::other("a link leads to its folder")) }
+}
+
 /// Renames a file or folder to a free name beside it, and returns the name. Fails where its folder is not what it was.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    if folder.canonicalize()? != folder {
-        return Err(io::Error::other("a link leads to its folder"));
-    }
+    let (folder, name) = (real_folder(path)?, path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     let mut facts = folder.metadata()?.permissions();
     if facts.mode() & 0o300 != 0o300 {
         facts.set_mode(facts.mode() | 0o300);

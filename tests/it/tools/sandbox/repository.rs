@@ -159,6 +159,11 @@ async fn nothing_is_moved_aside_beyond_a_link() {
     let output = inside.bash(&format!("mv .git/info .git/i2; ln -s {} .git/info", victim.display())).await;
     assert!(text_of(&output).contains("could not be moved"), "{}", text_of(&output));
     assert_eq!(std::fs::read_to_string(victim.join("attributes")).unwrap(), "as it was");
+    // A link that is put back is put where it was, and nowhere else.
+    std::fs::create_dir_all(root.join(".github")).unwrap();
+    std::os::unix::fs::symlink("nowhere", root.join(".github/workflows")).unwrap();
+    inside.bash(&format!("mv .github old; ln -s {} .github", victim.display())).await;
+    assert_eq!(victim.read_dir().unwrap().count(), 1, "only what was there");
     inside.refused("mkdir .vscode; chmod 555 .").await;
     assert!(!root.join(".vscode").exists());
     inside.refused("for i in 1 2 3; do touch .mcp.json.blocked-$i; done; touch .mcp.json").await;
