@@ -3,6 +3,7 @@
 //! Owns making all mounts read-only but the writable folders, and putting the protected and the hidden in their places.
 //! Invariant: nothing of it is seen outside.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,12 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
     own_terminals()?;
     let hidden = || policy.hidden.iter().filter(|place| place.exists());
     // A mount cannot be renamed, and so no protected place goes away with the folder that it lies in.
-    for parent in policy.protected.iter().chain(hidden()).flat_map(|place| pinned(place, policy)) {
-        set(Some(&parent), &parent, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+    let pinned: BTreeSet<&Path> =
+        policy.protected.iter().chain(hidden()).flat_map(|place| between(place, policy)).collect();
+    // Binding one that is a mount already would hide what was put into it.
+    let present: BTreeSet<PathBuf> = mount_points()?.into_iter().collect();
+    for folder in pinned.into_iter().filter(|folder| !present.contains(*folder)) {
+        set(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
     }
     for place in &policy.protected {
         set(Some(place), place, MsFlags::MS_BIND | MsFlags::MS_REC)?;
@@ -73,20 +78,12 @@ fn own_terminals() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the folders between a writable folder and a protected place in it, the outermost first.
-fn pinned(place: &Path, policy: &SandboxPolicy) -> Vec<PathBuf> {
-    let top =
-        policy.writable.iter().filter(|folder| place.starts_with(folder)).max_by_key(|folder| folder.as_os_str().len());
-    let between = place.ancestors().skip(1).take_while(|part| top.is_some_and(|top| *part != top.as_path()));
-    let mut between: Vec<PathBuf> = between.map(Path::to_path_buf).collect();
-    between.reverse();
-    // One that is a mount already is kept: it would hide what was put into it.
-    between.retain(|part| !is_mount(part));
-    between
-}
-
-fn is_mount(path: &Path) -> bool {
-    mount_points().is_ok_and(|points| points.iter().any(|point| point == path))
+/// Returns the folders between a writable folder and a place in it; none if it lies in no such folder.
+fn between<'a>(place: &'a Path, policy: &SandboxPolicy) -> impl Iterator<Item = &'a Path> {
+    let tops = policy.writable.iter().filter(|folder| place.starts_with(folder));
+    let depth = tops.map(|top| top.components().count()).max();
+    let folders = place.ancestors().skip(1);
+    folders.take_while(move |folder| depth.is_some_and(|depth| folder.components().count() > depth))
 }
 
 fn set(source: Option<&Path>, target: &Path, flags: MsFlags) -> io::Result<()> {

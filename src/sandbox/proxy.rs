@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
 
 /// The port of the proxy inside, where all ports are free.
 pub(super) const PORT: u16 = 3128;
@@ -53,11 +54,7 @@ impl Hosts {
     pub fn is_host(name: &str) -> bool {
         let (host, port) = name.rsplit_once(':').map_or((name, None), |(host, port)| (host, Some(port)));
         let host = host.strip_prefix("*.").unwrap_or(host);
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-        !host.is_empty()
-            && host.chars().all(is_plain)
-            && !host.starts_with('.')
-            && port.is_none_or(|port| port.parse::<u16>().is_ok())
+        is_plain(host) && !host.starts_with('.') && port.is_none_or(|port| port.parse::<u16>().is_ok())
     }
 
     /// Says how the list has a host; `None` if it has not.
@@ -89,16 +86,7 @@ enum Entry {
 #[derive(Debug)]
 pub struct SandboxProxy {
     refused: Arc<Mutex<BTreeSet<String>>>,
-    _task: AbortOnDrop,
-}
-
-#[derive(Debug)]
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    _task: AbortOnDropHandle<()>,
 }
 
 impl SandboxProxy {
@@ -119,7 +107,7 @@ impl SandboxProxy {
                 open.spawn(async move { door.serve(stream).await });
             }
         });
-        Ok(Self { refused, _task: AbortOnDrop(task) })
+        Ok(Self { refused, _task: AbortOnDropHandle::new(task) })
     }
 
     /// Returns the hosts that were asked for and refused, as `host:port`.
@@ -278,6 +266,10 @@ fn host_and_port(authority: &str, port: Option<u16>) -> Option<(String, u16)> {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (authority, port?),
     };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    (!host.is_empty() && host.chars().all(is_plain)).then(|| (host.to_ascii_lowercase(), port))
+    is_plain(host).then(|| (host.to_ascii_lowercase(), port))
+}
+
+/// Returns `true` if nothing in a host's name could mean something else to whoever reads it next.
+fn is_plain(host: &str) -> bool {
+    !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'))
 }

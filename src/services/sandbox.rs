@@ -42,14 +42,15 @@ pub(super) async fn shell(
 }
 
 fn of_session(settings: &SandboxSettings, paths: &Paths, root: &Path) -> io::Result<Sandbox> {
-    let home = Environment::of_process().home();
+    let environment = Environment::of_process();
+    let home = environment.home();
     let full = |path: &PathBuf| match (path.strip_prefix("~"), &home) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.clone(),
     };
     let own = [paths.state_dir.clone(), paths.config_dir.clone()];
     let dot_git = root.join(".git");
-    let obeyed = obeyed_by_git(root, &root.join("file"), &Environment::of_process()).into_iter();
+    let obeyed = obeyed_by_git(root, &root.join("file"), &environment).into_iter();
     let places = SandboxPlaces {
         writable: settings.write.iter().map(full).collect(),
         // What its settings name; of git's own folder, some files are written by every commit.

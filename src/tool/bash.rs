@@ -71,14 +71,17 @@ pub(super) struct PreparedCommand {
 enum Bounds {
     None,
     /// In a sandbox that writes nothing, too, where there is one.
-    Guard(Guard, Option<Inside>),
+    Guard(Guard, Option<SandboxPolicy>),
     Inside(Inside),
 }
 
 impl Bounds {
     async fn of(shell: &Shell, line: &str, (context, outside): (&ToolContext, bool)) -> Self {
         match Guard::of(line, context).await {
-            Some(guard) => Self::Guard(guard, Inside::reading(shell).await),
+            Some(guard) => {
+                let inside = Inside::reading(shell).await;
+                Self::Guard(guard, inside.map(|inside| inside.policy))
+            }
             None if outside => Self::None,
             None => Inside::of(shell, context).await.map_or(Self::None, Self::Inside),
         }
@@ -147,10 +150,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let PreparedCommand { line, bounds, time } = command;
     let (line, environment, policy) = match &bounds {
         Bounds::None => (OsString::from(line), shell.handed_on.environment(), None),
-        Bounds::Guard(guard, inside) => {
-            let policy = inside.as_ref().map(|inside| inside.policy.clone());
-            (guard.command.clone(), guard.environment.clone(), policy)
-        }
+        Bounds::Guard(guard, policy) => (guard.command.clone(), guard.environment.clone(), policy.clone()),
         Bounds::Inside(inside) => (OsString::from(line), inside.environment.clone(), Some(inside.policy.clone())),
     };
     let search = SearchPath::of_process(&context.untrusted());

@@ -47,7 +47,7 @@ pub(super) struct Session {
     pub(super) exporter: Exporter,
     pub(super) rewinding: Rewinding,
     pub(super) usage: UsageTable,
-    /// What fills the context of each agent.
+    /// What was learnt of events, for when it is asked.
     facts: KnownFacts,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
