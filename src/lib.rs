@@ -92,6 +92,9 @@
 //!   began with.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance; an **active grant** also says for which
 //!   **holder** and by whose word. A **mode** says what is asked at all.
+//! - **Rule set**: the rules of settings and flags, each with its **rule effect** and **rule origin**; a **rule notice** is one
+//!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
+//!   **brought item** by brought item, is used; **trusted items** keep the answer.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 //! - **Spawn request**: what a subagent is started with. The **registry** has an **agent entry** for each; a **run handle**

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, replay};
+use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, permissions, replay};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
@@ -71,6 +71,10 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
         let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
         return run(agents::run(bootstrap, args)).map_err(failed)?;
     }
+    if let Some(Subcommands::Permissions(args)) = cli.command.clone() {
+        let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
+        return run(permissions::run(bootstrap, args)).map_err(failed)?;
+    }
     let front_end = match (cli.print, cli.plain) {
         (true, _) => FrontEnd::Headless,
         (false, true) => FrontEnd::Plain,
@@ -83,6 +87,7 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     match front_end {
         FrontEnd::Headless => {
             // A thread reads the input.
+            services::check_trust(&bootstrap).map_err(usage)?;
             check_limits().map_err(failed)?;
             let input = Some(io::stdin()).filter(|input| !input.is_terminal());
             let prompt = headless::with_piped(prompt.as_deref(), input, headless::FIRST_BYTE_TIMEOUT).map_err(usage)?;
@@ -128,7 +133,10 @@ fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
         directory,
         model: cli.model,
         mode: cli.permission_mode,
-        grants: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
+        allowed: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
+        denied: cli.disallowed_tools.into_iter().flat_map(|list| list.0).collect(),
+        // To list agents is not to use them.
+        trust: cli.trust || matches!(cli.command, Some(Subcommands::Agents(_))),
         max_turns: cli.max_turns,
         budget: BudgetLimit { tokens: cli.budget_tokens, usd: cli.budget_usd },
         front_end,

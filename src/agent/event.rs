@@ -16,6 +16,7 @@ use crate::definition::{CatalogChanges, Isolation};
 use crate::message::format::counted;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
+use crate::permission::{FolderTrust, RuleNotice};
 use crate::provider::StopReason;
 use crate::sandbox::SandboxFacts;
 use crate::tool::{FileChange, FileVersions, ToolView};
@@ -105,6 +106,10 @@ pub enum SessionEvent {
     AgentsChanged { changes: CatalogChanges },
     /// What is allowed in advance has changed; this is all of it.
     GrantsChanged { grants: Vec<ActiveGrant> },
+    /// Which rules of the settings hold, at the start and when that has changed.
+    RulesChanged { rules: Vec<RuleNotice> },
+    /// What the folder brings, and whether the user trusts it.
+    FolderTrust { trust: FolderTrust },
     /// What holds for commands in the sandbox, at the start and when it has changed.
     SandboxChanged { facts: SandboxFacts },
     /// What all agents may use together has changed.

@@ -14,6 +14,7 @@ use super::overlay::rewind;
 use super::settings::models;
 use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
+use crate::app::overlay::trust;
 use crate::message::{AgentId, Spent, reveal_line, sanitize_line};
 use crate::session::Unsent;
 
@@ -127,8 +128,13 @@ impl App {
             }
             SessionEvent::GrantsChanged { grants } => {
                 self.approvals.set_grants(grants);
-                self.overlay.clamp_choice(&lists::GRANTS, grants.len());
+                self.overlay.clamp_choice(&lists::GRANTS, grants.len() + self.rules().len());
             }
+            SessionEvent::RulesChanged { rules } => {
+                self.approvals.set_rules(rules);
+                self.overlay.clamp_choice(&lists::GRANTS, self.grants().len() + rules.len());
+            }
+            SessionEvent::FolderTrust { trust } => trust::found(self, trust),
             SessionEvent::SandboxChanged { facts } => self.status.sandbox = Some(facts.clone()),
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),

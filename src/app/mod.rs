@@ -143,6 +143,7 @@ impl App {
                 branch: None,
                 model: ModelState::Searching(None),
                 mode: setup.mode,
+                trust: None,
                 sandbox: None,
                 zone: setup.zone,
             },

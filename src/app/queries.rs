@@ -23,6 +23,7 @@ use super::{
 use crate::agent::{KeptWorktree, Spent};
 use crate::definition::Listing;
 use crate::message::AgentId;
+use crate::permission::RuleNotice;
 use crate::permission::{ActiveGrant, PermissionMode};
 
 impl App {
@@ -58,6 +59,10 @@ impl App {
 
     pub fn grants(&self) -> &[ActiveGrant] {
         self.approvals.grants()
+    }
+
+    pub fn rules(&self) -> &[RuleNotice] {
+        self.approvals.rules()
     }
 
     pub fn composer(&self) -> &Composer {

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod export;
+pub mod permissions;
 pub mod replay;
 
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
 use crate::message::{Dollars, parse_tokens, split_list};
-use crate::permission::{Grant, PermissionMode};
+use crate::permission::{PermissionMode, Rule};
 use crate::provider::table::ProviderTable;
 
 /// A coding agent in a full-screen terminal, with every subagent live in its own pane.
@@ -58,8 +59,16 @@ pub struct Cli {
     pub permission_mode: Option<PermissionMode>,
 
     /// Allow these without asking, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
-    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "TOOLS", value_parser = parse_grants)]
-    pub allowed_tools: Vec<GrantList>,
+    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", value_parser = parse_rules)]
+    pub allowed_tools: Vec<RuleTexts>,
+
+    /// Deny these in every mode: WebFetch,"Read(./.env)","Bash(git push:*)". May be repeated.
+    #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", value_parser = parse_rules)]
+    pub disallowed_tools: Vec<RuleTexts>,
+
+    /// Use the agents, rules and folders that this folder brings, without asking whether you trust it.
+    #[arg(long, global = true)]
+    pub trust: bool,
 
     /// Limit the turns, with -p; after them the model gets one more, without tools, to answer.
     #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
@@ -115,6 +124,8 @@ pub struct EarlierSession {
 pub enum Subcommands {
     /// List, show, check or create agents (default: list)
     Agents(agents::AgentsArgs),
+    /// List the permission rules, or check which of them decides on a call
+    Permissions(permissions::PermissionsArgs),
     /// Write a session to a file to read or to share: Markdown, JSON, or one page for a browser
     Export(export::ExportArgs),
     /// Play a session on the screen as it went; nothing is sent, run or changed
@@ -156,9 +167,9 @@ fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
 #[derive(Debug, Clone)]
 pub struct GivenAgents(pub Vec<Parsed>);
 
-/// Grants given in one flag.
+/// Rules given in one flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GrantList(pub Vec<Grant>);
+pub struct RuleTexts(pub Vec<String>);
 
 /// Returns what follows the flags in the help.
 fn after_help() -> String {
@@ -198,8 +209,8 @@ fn parse_agents(json: &str) -> Result<GivenAgents, String> {
     parse_cli_agents(json).map(GivenAgents)
 }
 
-fn parse_grants(text: &str) -> Result<GrantList, String> {
+fn parse_rules(text: &str) -> Result<RuleTexts, String> {
     let entries = split_list(text, ['(', ')'], |c| c == ',');
-    let grants = entries.map(|entry| entry.parse::<Grant>().map_err(|error| error.to_string()));
-    grants.collect::<Result<Vec<Grant>, String>>().map(GrantList)
+    let rules = entries.map(|entry| Rule::check(entry).map(|()| entry.to_owned()).map_err(|error| error.to_string()));
+    rules.collect::<Result<Vec<String>, String>>().map(RuleTexts)
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::{Config, Environment, LimitSettings, Loaded};
 use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens, split_list};
-use crate::permission::Grant;
+use crate::permission::Rule;
 use crate::sandbox::Hosts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,13 +105,23 @@ pub(super) const ROWS: &[SettingRow] = &[
     },
     SettingRow {
         name: "allowed_tools",
-        set: Setter::List(|config, names| {
-            let grants: Vec<Grant> =
-                names.iter().map(|name| name.parse()).collect::<Result<_, _>>().map_err(|error| format!("{error}"))?;
-            config.allowed_tools.extend(grants);
-            Ok(())
-        }),
+        set: Setter::List(|config, rules| add_rules(&mut config.allowed_tools, rules)),
         project: ProjectRule::Never("it lets things run without asking you"),
+    },
+    SettingRow {
+        name: "ask_tools",
+        set: Setter::List(|config, rules| add_rules(&mut config.ask_tools, rules)),
+        project: ProjectRule::Free,
+    },
+    SettingRow {
+        name: "disallowed_tools",
+        set: Setter::List(|config, rules| add_rules(&mut config.disallowed_tools, rules)),
+        project: ProjectRule::Free,
+    },
+    SettingRow {
+        name: "additional_directories",
+        set: Setter::List(|config, paths| add_paths(&mut config.additional_directories, paths)),
+        project: ProjectRule::Never("these are your files"),
     },
     SettingRow {
         name: "tools.environment",
@@ -317,6 +327,13 @@ fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), Str
         }
         (_, value) => Err(format!("expects {expected}, found {}", value.kind())),
     }
+}
+
+/// Adds rules to a list.
+fn add_rules(list: &mut Vec<String>, rules: Vec<String>) -> Result<(), String> {
+    rules.iter().try_for_each(|rule| Rule::check(rule)).map_err(|error| error.to_string())?;
+    list.extend(rules);
+    Ok(())
 }
 
 /// Adds paths, absolute or below the home, to a list.

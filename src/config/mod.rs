@@ -9,17 +9,19 @@ mod git;
 mod layer;
 mod paths;
 mod project;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::message::{BudgetLimit, Diagnostic, ProviderRow};
-use crate::permission::{Grant, PermissionMode};
+use crate::permission::PermissionMode;
 use layer::Origin;
 
 pub use git::{git_branch, obeyed_by_git};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
+pub use settings::{MANAGED, PermissionSettings, SettingsTier, permission_settings};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
@@ -31,7 +33,14 @@ pub struct Config {
     pub limits: LimitSettings,
     pub ui: Ui,
     pub keys: Keys,
-    pub allowed_tools: Vec<Grant>,
+    /// Whether an organization forbids the mode in which everything is allowed.
+    pub forbids_bypass: bool,
+    /// Rules as written: what happens without a question, what always asks, what never happens.
+    pub allowed_tools: Vec<String>,
+    pub ask_tools: Vec<String>,
+    pub disallowed_tools: Vec<String>,
+    /// Folders that are worked in beside the project, absolute or below `~`.
+    pub additional_directories: Vec<PathBuf>,
     /// Variables of the environment that commands get beside the usual ones; `NAME_*` is all that begin so.
     pub tool_environment: Vec<String>,
     pub sandbox: SandboxSettings,
@@ -156,8 +165,6 @@ pub struct Overrides {
     pub max_turns: Option<u32>,
     /// See [`LimitSettings::budget`]; a limit that is `None` stays as it is.
     pub budget: BudgetLimit,
-    /// Added to [`Config::allowed_tools`].
-    pub allowed_tools: Vec<Grant>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -168,20 +175,32 @@ pub struct Loaded {
 }
 
 /// Reads and merges all layers. `paths` is `None` where no place for the user's file is known: the other layers hold even
-/// so. `project` is the project's root.
-pub fn load(paths: Option<&Paths>, project: &Path, environment: &Environment, flags: &Overrides) -> Loaded {
+/// so. `project` is the project's root, `settings` what other programs' files say.
+pub fn load(
+    (paths, project): (Option<&Paths>, &Path),
+    environment: &Environment,
+    settings: &[PermissionSettings],
+    flags: &Overrides,
+) -> Loaded {
     let mut loaded = Loaded::default();
-    let own = paths.map(|paths| (paths.config_file(), Origin::User));
-    for (path, origin) in own.into_iter().chain([(project.join(".belvedere/config.toml"), Origin::Project)]) {
-        match file::read(&path) {
-            Ok(Some(text)) => file::apply(&mut loaded, &text, &path, origin),
-            Ok(None) => {}
-            Err(error) => loaded.diagnostics.push(error),
-        }
+    settings::apply_mode(&mut loaded, settings, |tier| !tier.is_projects());
+    if let Some(paths) = paths {
+        apply_file(&mut loaded, &paths.config_file(), Origin::User);
     }
+    settings::apply_mode(&mut loaded, settings, SettingsTier::is_projects);
+    apply_file(&mut loaded, &project.join(".belvedere/config.toml"), Origin::Project);
     layer::apply_environment(&mut loaded, environment);
     apply_flags(&mut loaded.config, flags);
+    settings::apply_ceiling(&mut loaded, settings);
     loaded
+}
+
+fn apply_file(loaded: &mut Loaded, path: &Path, origin: Origin) {
+    match file::read(path) {
+        Ok(Some(text)) => file::apply(loaded, &text, path, origin),
+        Ok(None) => {}
+        Err(error) => loaded.diagnostics.push(error),
+    }
 }
 
 fn apply_flags(config: &mut Config, flags: &Overrides) {
@@ -192,5 +211,4 @@ fn apply_flags(config: &mut Config, flags: &Overrides) {
     config.limits.max_turns = flags.max_turns.unwrap_or(config.limits.max_turns);
     let (budget, wanted) = (&mut config.limits.budget, flags.budget);
     *budget = BudgetLimit { tokens: wanted.tokens.or(budget.tokens), usd: wanted.usd.or(budget.usd) };
-    config.allowed_tools.extend(flags.allowed_tools.iter().cloned());
 }

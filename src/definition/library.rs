@@ -4,13 +4,15 @@
 //! agent file below a folder of agents becomes an agent or a diagnostic.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::cache::Cache;
 use super::catalog::Entry;
-use super::{AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, Source, builtin, walk};
+use super::{AgentDir, AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, Source, builtin, walk};
 
 /// Where agents come from, and the catalog that they are put into.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Library {
     /// Agents of the command line.
     given: Vec<Entry>,
     known: KnownNames,
+    /// Whether the agents of the project count.
+    trusts_project: AtomicBool,
     /// What was read before.
     cache: Mutex<Cache>,
     /// Changes not yet returned by [`Library::changes`].
@@ -43,7 +47,18 @@ impl Library {
         let catalog = Catalog::of(Vec::new());
         catalog.put(built_in.iter().cloned().chain(no_error).collect());
         let (cache, news) = (Mutex::default(), Mutex::default());
-        Self { catalog, dirs, built_in, given, known, cache, news, told: Notify::new() }
+        let trusts_project = AtomicBool::new(true);
+        Self { catalog, dirs, built_in, given, known, trusts_project, cache, news, told: Notify::new() }
+    }
+
+    /// Says whether the agents of the project count from the next [`Library::reload`] on.
+    pub fn trust_project(&self, is_trusted: bool) {
+        self.trusts_project.store(is_trusted, Ordering::SeqCst);
+    }
+
+    /// Returns the agent files of the project, whether they count or not. Blocks.
+    pub fn project_files(&self) -> Vec<PathBuf> {
+        self.dirs.iter().filter(|dir| dir.bounds.is_some()).flat_map(|dir| walk::find(dir).files).collect()
     }
 
     pub fn catalog(&self) -> &Catalog {
@@ -65,7 +80,8 @@ impl Library {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sources = Vec::new();
         let mut entries = self.built_in.clone();
-        for dir in self.dirs.iter() {
+        let counts = |dir: &&AgentDir| dir.bounds.is_none() || self.trusts_project.load(Ordering::SeqCst);
+        for dir in self.dirs.iter().filter(counts) {
             let found = walk::find(dir);
             entries.extend(found.errors.into_iter().map(Entry::from));
             sources.extend(found.files.into_iter().map(|path| Source { tier: dir.tier, path: Some(path) }));

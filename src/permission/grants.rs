@@ -1,4 +1,4 @@
-//! What was allowed in advance: by `--allowedTools`, the configuration, or an answer to a question.
+//! What was allowed by an answer to a question.
 //!
 //! Owns what a grant covers, how it is written, where each came from and whom it holds for. Leaves keeping them to `session`. Invariant: a
 //! grant that is offered reads back, from its text, as the same grant.
@@ -42,6 +42,17 @@ impl Grant {
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
         // grant, and a wider one.
         (grant.to_string().parse().as_ref() == Ok(&grant)).then_some(grant)
+    }
+
+    /// Returns the rule of settings that allows as much; `None` if none does that allows no more.
+    #[must_use]
+    pub fn as_rule(&self) -> Option<String> {
+        match self {
+            Self::Command(command) if command.contains('*') => None,
+            Self::Edits => Some("Edit(/**)".to_owned()),
+            Self::Below(top) => Some(format!("Read(/{})", globset::escape(top.to_str()?))),
+            grant => Some(grant.to_string()),
+        }
     }
 
     fn covers(&self, access: &Access, project: &Project) -> bool {
@@ -199,12 +210,12 @@ impl From<Grant> for String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantOrigin {
-    /// The program itself, which lets agents read the reports of others.
-    Program,
-    Flag,
-    Config,
     Project,
     Session,
+    /// The program itself, which lets agents read the reports of others. Older logs have others here, which are no
+    /// answers either.
+    #[serde(other)]
+    Program,
 }
 
 impl GrantOrigin {
@@ -212,8 +223,6 @@ impl GrantOrigin {
     pub fn word(self) -> &'static str {
         match self {
             Self::Program => "program",
-            Self::Flag => "--allowedTools",
-            Self::Config => "config",
             Self::Project => "project",
             Self::Session => "session",
         }
@@ -268,30 +277,12 @@ impl Grants {
     }
 
     pub fn cover(&self, access: &Access, project: &Project, asker: &Holder) -> bool {
-        self.held_by(asker).any(|grant| grant.covers(access, project))
+        self.covering(access, project, asker).is_some()
     }
 
-    fn held_by<'a>(&'a self, asker: &'a Holder) -> impl Iterator<Item = &'a Grant> {
-        self.0.iter().filter(|given| given.holder.includes(asker)).map(|given| &given.grant)
-    }
-
-    /// Returns `true` if a line of commands holds, between what chains them, one that is allowed by itself.
-    pub(super) fn name_part_of(&self, line: &str, asker: &Holder) -> bool {
-        let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
-        self.held_by(asker).any(|grant| match grant {
-            Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix, Confinement::Guard)),
-            Grant::Command(granted) => parts().any(|part| part == granted),
-            _ => false,
-        })
-    }
-
-    /// Returns `true` if a line begins with words that are allowed, so that what follows them is what asks.
-    pub(super) fn name_beginning_of(&self, line: &str, asker: &Holder) -> bool {
-        let words = shell_words(line);
-        self.held_by(asker).any(|grant| match grant {
-            Grant::Prefix(prefix) => words.starts_with(&shell_words(prefix)),
-            _ => false,
-        })
+    /// Returns the first grant that covers an access.
+    pub(super) fn covering(&self, access: &Access, project: &Project, asker: &Holder) -> Option<&ActiveGrant> {
+        self.0.iter().find(|given| given.holder.includes(asker) && given.grant.covers(access, project))
     }
 
     pub fn all(&self) -> &[ActiveGrant] {

@@ -18,9 +18,11 @@ mod readers;
 mod reading;
 mod rule;
 mod rules;
+mod ruleset;
 mod sed;
 mod shell;
 mod syntax;
+mod trust;
 
 pub use access::{Access, AccessKind, Confinement, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
@@ -32,15 +34,19 @@ pub use mode::PermissionMode;
 pub use owner::Owner;
 pub use project::Project;
 pub use reading::{is_option, is_reading, reads_files};
-pub use rule::{Places, Rule};
+pub use rule::{Places, Rule, RuleError};
 pub use rules::Rules;
+pub use ruleset::{RuleEffect, RuleNotice, RuleOrigin, RuleSet};
 pub use shell::is_read_only;
+pub use trust::{BroughtItem, BroughtKind, FolderTrust};
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{mpsc, watch};
+
+use ruleset::Ruling;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
@@ -82,12 +88,32 @@ struct State {
     project: Project,
     mode: PermissionMode,
     grants: Grants,
+    ruleset: RuleSet,
+}
+
+impl State {
+    /// Decides as the rules of the settings do and, where they say nothing, as the mode and the answers do.
+    fn decide(&self, mode: PermissionMode, holder: &Holder, access: &Access) -> Decision {
+        let otherwise = || decide(mode, (&self.grants, holder), &self.project, access);
+        match self.ruleset.judge(access, &self.project) {
+            Ruling::Denied(rule) => Decision::Deny(format!("Not allowed here: {rule}. Continue without it.")),
+            Ruling::Asked(_) | Ruling::Unclear(..) => match otherwise() {
+                Decision::Allow => Decision::Ask,
+                decision => decision,
+            },
+            Ruling::Allowed(_) => match otherwise() {
+                Decision::Ask => Decision::Allow,
+                decision => decision,
+            },
+            Ruling::Nothing => otherwise(),
+        }
+    }
 }
 
 impl Permissions {
     #[must_use]
     pub fn new(project: Project, mode: PermissionMode, grants: Grants) -> Self {
-        let state = Arc::new(RwLock::new(State { project, mode, grants }));
+        let state = Arc::new(RwLock::new(State { project, mode, grants, ruleset: RuleSet::default() }));
         Self {
             state,
             changed: watch::Sender::new(()),
@@ -105,6 +131,36 @@ impl Permissions {
     pub fn kept_by(mut self, keeper: mpsc::UnboundedSender<GrantChange>) -> Self {
         self.keeper = Some(keeper);
         self
+    }
+
+    /// Returns the same permissions under the rules of the settings and of the command line.
+    #[must_use]
+    pub fn under(self, ruleset: RuleSet) -> Self {
+        self.set_ruleset(ruleset);
+        self
+    }
+
+    /// Puts other rules in force for every decision from now on.
+    pub fn set_ruleset(&self, ruleset: RuleSet) {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).ruleset = ruleset;
+        self.changed.send_replace(());
+    }
+
+    /// Lets agents work in other folders beside the project, resolved, from now on.
+    pub fn open_directories(&self, others: Vec<PathBuf>) {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).project.open(others);
+        self.changed.send_replace(());
+    }
+
+    /// Returns the rules of the settings, in the order in which they are asked.
+    pub fn notices(&self) -> Vec<RuleNotice> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).ruleset.notices()
+    }
+
+    /// Returns `true` if agents of a kind may be started.
+    pub fn allow_kind(&self, kind: &str) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.allow_kind(kind) && state.ruleset.denying_kind(kind).is_none()
     }
 
     /// Returns the permissions of an agent that works in `mode` where the session's gives it more leeway.
@@ -238,6 +294,10 @@ impl Permissions {
         // Rules about paths say nothing of commands, which could read what those keep from the agent.
         if !self.rules.name_paths_to_read()
             && state.project.root().is_some()
+            && !matches!(
+                state.ruleset.judge(access, &state.project),
+                Ruling::Denied(_) | Ruling::Asked(_) | Ruling::Unclear(..)
+            )
             && matches!(
                 &access.kind,
                 AccessKind::Execute { command, confinement: Confinement::Guard } if is_reading(command)
@@ -245,7 +305,7 @@ impl Permissions {
         {
             return Decision::Allow;
         }
-        match decide(mode, (&state.grants, &self.holder), &state.project, access) {
+        match state.decide(mode, &self.holder, access) {
             Decision::Ask if self.is_own(access) => Decision::Allow,
             decision => decision,
         }
@@ -276,6 +336,40 @@ impl Permissions {
         self.fence.as_ref().map_or(Cow::Borrowed(access), |fence| fence.translated(access))
     }
 
+    /// Says what decides on an access, for people.
+    pub fn explain(&self, access: &Access) -> String {
+        match self.decide(access) {
+            Decision::Deny(why) => return why,
+            Decision::Ask => return self.reason(access),
+            Decision::Allow => {}
+        }
+        let access = &*self.as_in_project(access);
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        if let Ruling::Allowed(rule) = state.ruleset.judge(access, &state.project) {
+            return format!("rule: {rule}");
+        }
+        if let Some(given) = state.grants.covering(access, &state.project, &self.holder) {
+            return format!("answer: {} ({}, {})", given.grant, given.origin.word(), given.holder.words());
+        }
+        let mode = self.ceiling.stricter(state.mode);
+        let why = match &access.kind {
+            AccessKind::Read { path } if state.project.contains(path) => "reading in the project is free",
+            AccessKind::Execute { confinement: Confinement::Sandbox | Confinement::ReadOnlySandbox, .. } => {
+                "it runs in the sandbox"
+            }
+            AccessKind::Execute { command, .. } if is_reading(command) => "it only reads",
+            AccessKind::Nothing => "it touches nothing",
+            _ => mode.about(),
+        };
+        format!("mode {}: {why}", mode.word())
+    }
+
+    /// Says what keeps agents of a kind from being started.
+    pub fn refusal_of_kind(&self, kind: &str) -> Option<String> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.ruleset.denying_kind(kind).map(|rule| format!("rule: {rule}"))
+    }
+
     /// Says why an access is asked about, for people.
     pub fn reason(&self, access: &Access) -> String {
         let access = &*self.as_in_project(access);
@@ -283,6 +377,11 @@ impl Permissions {
         let mode = self.ceiling.stricter(state.mode);
         let whose = if mode == state.mode { "" } else { " (this agent's own)" };
         let project = &state.project;
+        match state.ruleset.judge(access, project) {
+            Ruling::Asked(rule) => return format!("rule: {rule}"),
+            Ruling::Unclear(rule, why) => return format!("rule: {rule}; this line might do that: {why}"),
+            Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => {}
+        }
         let why = match &access.kind {
             AccessKind::Nothing => "this tool always asks",
             _ if project.root().is_none() => "no project here, so everything needs approval",
@@ -291,12 +390,12 @@ impl Permissions {
             AccessKind::Write { path } if !project.is_plain_file(path) => "other programs act on this file",
             AccessKind::Write { .. } => "every edit needs approval",
             AccessKind::Execute { command, .. }
-                if !grants::is_simple(command) && state.grants.name_part_of(command, &self.holder) =>
+                if !grants::is_simple(command) && state.ruleset.name_part_of(command) =>
             {
-                "your permission covers only single plain commands"
+                "your permission covers a part of it only"
             }
             AccessKind::Execute { command, .. }
-                if grants::is_simple(command) && state.grants.name_beginning_of(command, &self.holder) =>
+                if grants::is_simple(command) && state.ruleset.name_beginning_of(command) =>
             {
                 "only its beginning is allowed; the rest may do harm"
             }
@@ -308,10 +407,15 @@ impl Permissions {
         format!("mode {}{whose}: {why}", mode.word())
     }
 
-    /// Returns the grant that an answer for the session or the project would add for `access`.
+    /// Returns the grant that an answer for the session or the project would add for `access`. Where a rule asks, no
+    /// answer but one for this time is of use.
     pub fn offer(&self, access: &Access) -> Option<Grant> {
+        let access = &*self.as_in_project(access);
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        Grant::for_access(&self.as_in_project(access), &state.project)
+        match state.ruleset.judge(access, &state.project) {
+            Ruling::Asked(_) | Ruling::Unclear(..) => None,
+            Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => Grant::for_access(access, &state.project),
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use std::path::{Component, Path, PathBuf};
 pub struct Project {
     /// `None` where nothing is free.
     root: Option<PathBuf>,
+    /// Folders beside it that are worked in alike.
+    others: Vec<PathBuf>,
     /// Files and folders, with what is below them, that are not plain.
     guarded: BTreeSet<PathBuf>,
 }
@@ -19,7 +21,20 @@ impl Project {
     /// Returns the project below `root`, an absolute path with links resolved.
     #[must_use]
     pub fn at(root: PathBuf) -> Self {
-        Self { root: Some(root), guarded: BTreeSet::new() }
+        Self { root: Some(root), ..Self::default() }
+    }
+
+    /// Returns the project with other folders that are worked in alike, absolute paths with links resolved. Without a
+    /// project nothing is free there either.
+    #[must_use]
+    pub fn with_others(mut self, others: Vec<PathBuf>) -> Self {
+        self.open(others);
+        self
+    }
+
+    /// Takes these folders, in place of the ones before, for ones that are worked in alike.
+    pub(super) fn open(&mut self, others: Vec<PathBuf>) {
+        self.others = others;
     }
 
     /// Returns the ground of an agent that works in no project.
@@ -38,14 +53,26 @@ impl Project {
     }
 
     pub(super) fn contains(&self, path: &Path) -> bool {
-        self.root.as_ref().is_some_and(|root| path.starts_with(root))
+        self.folder_of(path).is_some()
+    }
+
+    fn folder_of(&self, path: &Path) -> Option<&PathBuf> {
+        let root = self.root.as_ref()?;
+        std::iter::once(root).chain(&self.others).find(|folder| path.starts_with(folder))
     }
 
     /// Returns `true` if the path is a file of the project that an edit mode may change without a question.
     pub(super) fn is_plain_file(&self, path: &Path) -> bool {
-        let Some(inside) = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok()) else { return false };
+        let Some(inside) = self.folder_of(path).and_then(|folder| path.strip_prefix(folder).ok()) else { return false };
         let is_guarded = path.ancestors().any(|folder| self.guarded.contains(folder));
         !is_guarded && inside.components().all(is_plain_name)
+    }
+
+    /// Returns `true` if nothing in a path says that other programs run or obey the file, beyond a part that was named.
+    pub(super) fn is_plain_beyond(&self, named: &Path, path: &Path) -> bool {
+        let Ok(beyond) = path.strip_prefix(named) else { return false };
+        let mut between = path.ancestors().take_while(|folder| *folder != named);
+        !between.any(|folder| self.guarded.contains(folder)) && beyond.components().all(is_plain_name)
     }
 }
 

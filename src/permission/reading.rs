@@ -84,6 +84,19 @@ pub fn reads_files(command: &str) -> Option<Vec<String>> {
     is_program.then_some(words)
 }
 
+/// Returns `true` for a command that only passes on, of what it is given, what its options say.
+pub(super) fn is_filter(command: &str) -> bool {
+    let Some(words) = reads_files(command) else { return false };
+    let Some((program, rest)) = words.split_first() else { return false };
+    let is_number = |word: &&String| word.chars().all(|c| c.is_ascii_digit());
+    let operands = rest.iter().filter(|word| !is_option(word)).filter(|word| !is_number(word)).count();
+    match program.as_str() {
+        "head" | "tail" | "wc" | "cat" => operands == 0,
+        "grep" | "egrep" | "fgrep" => operands <= 1,
+        _ => false,
+    }
+}
+
 /// Returns `true` for a word that a program does not take for a path. A single dash is standard input.
 pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::commands::{base_name, simple_commands};
+use super::commands::{Unknown, base_name, behind_runner, check, simple_commands};
 use super::git::is_git_query;
 use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
 use super::readers::doubt_about;
 use super::syntax::{Form, Word};
-use super::{Access, AccessKind, Confinement, ToolKind};
+use super::{Access, AccessKind, Confinement, Project, ToolKind};
 use crate::message::{canonical_name, loose_name};
 
 /// Name of the tool whose scopes are kinds of agents.
@@ -50,12 +50,20 @@ enum Scope {
     Unclear,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a rule; write a tool name, `Bash(command)`, `Bash(prefix:*)`, `Edit(docs/**)` or `Read(//absolute/folder)`"
+)]
+pub struct RuleError(String);
+
 /// What a rule that forbids says about an access.
 pub(super) enum Verdict {
     Passes,
     Forbidden,
-    /// It cannot be decided, for this reason.
+    /// The line is clear, but a program in it may do more than the line says.
     Uncertain(&'static str),
+    /// The line cannot be read, for this reason.
+    Unreadable(&'static str),
 }
 
 impl Rule {
@@ -76,6 +84,21 @@ impl Rule {
             Some(scope) => Scope::of(kind, scope, places),
         };
         Self { text: text.to_owned(), tool: tool.to_owned(), kind, scope }
+    }
+
+    /// Checks how an entry is written, without knowing what its tool does.
+    ///
+    /// # Errors
+    /// Returns the text, and what can be written instead.
+    pub fn check(text: &str) -> Result<(), RuleError> {
+        let bad = || RuleError(text.trim().to_owned());
+        let (tool, scope) = match text.trim().split_once('(') {
+            None => (text.trim(), None),
+            Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or_else(bad)?)),
+        };
+        let is_name = !tool.is_empty() && tool.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '*'));
+        let is_scope = scope.is_none_or(|scope| !matches!(scope.trim(), "" | ":*"));
+        if is_name && is_scope { Ok(()) } else { Err(bad()) }
     }
 
     pub fn text(&self) -> &str {
@@ -119,6 +142,58 @@ impl Rule {
         !matches!(self.scope, Scope::Unclear)
     }
 
+    /// Returns `true` if the entry, where it forbids, takes the whole tool away and not just some uses of it.
+    pub fn takes_away(&self, tool: &str) -> bool {
+        self.names(tool) && (self.is_whole() || !self.is_clear())
+    }
+
+    /// Returns the glob of absolute paths that this is about, if it is about reading or, if `writing`, about writing.
+    pub(super) fn glob(&self, writing: bool) -> Option<&str> {
+        match &self.scope {
+            Scope::Below(globs) if (self.kind == ToolKind::Write) == writing => Some(globs[0].glob().glob()),
+            _ => None,
+        }
+    }
+
+    /// Returns the words with which the commands begin that this is about.
+    pub(super) fn prefix(&self) -> Option<&str> {
+        if let Scope::Prefix(prefix) = &self.scope { Some(prefix) } else { None }
+    }
+
+    /// Returns `true` if this lets a simple command through, but is not about all commands.
+    pub(super) fn is_for_command(&self, command: &str) -> bool {
+        match &self.scope {
+            Scope::Prefix(prefix) => starts_with_words(command, prefix, Confinement::Guard),
+            Scope::Command(allowed) => allowed == command,
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if settings that hold this entry allow the access. `Read` is about all tools that read, `Edit` about
+    /// all that write. A pattern of paths leaves out the files that other programs obey, unless it names them, or their
+    /// folder, before its first wildcard.
+    pub(super) fn allows(&self, access: &Access, project: &Project) -> bool {
+        match (&self.scope, &access.kind) {
+            (Scope::Whole, _) => self.is_about(access),
+            (Scope::Below(globs), AccessKind::Read { path }) => self.kind != ToolKind::Write && is_below(globs, path),
+            (Scope::Below(globs), AccessKind::Write { path }) => {
+                self.kind == ToolKind::Write
+                    && is_below(globs, path)
+                    && project.is_plain_beyond(Path::new(fixed_part(globs[0].glob().glob())), path)
+            }
+            _ => self.covers(access),
+        }
+    }
+
+    fn is_about(&self, access: &Access) -> bool {
+        self.names(&access.tool)
+            || match &access.kind {
+                AccessKind::Read { .. } => self.tool.eq_ignore_ascii_case("Read"),
+                AccessKind::Write { .. } => self.tool.eq_ignore_ascii_case("Edit"),
+                AccessKind::Nothing | AccessKind::Execute { .. } => false,
+            }
+    }
+
     /// Returns `true` if a list that holds this entry lets the access through.
     pub(super) fn covers(&self, access: &Access) -> bool {
         if !self.names(&access.tool) {
@@ -143,33 +218,43 @@ impl Rule {
     pub(super) fn verdict(&self, access: &Access) -> Verdict {
         match (&self.scope, &access.kind) {
             (Scope::Below(globs), _) => self.path_verdict(globs, access),
-            _ if !self.names(&access.tool) => Verdict::Passes,
+            _ if !self.is_about(access) => Verdict::Passes,
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
             (
                 Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text),
                 AccessKind::Execute { command, confinement },
             ) => {
                 if text == trimmed(command) {
-                    return Verdict::Forbidden;
-                }
-                match simple_commands(command) {
-                    Err(why) => Verdict::Uncertain(why),
-                    Ok(commands) if commands.iter().any(|words| self.hits(words)) => Verdict::Forbidden,
-                    // A repository names programs that git runs, unless the line is one query under guard.
-                    Ok(commands)
-                        if has_git(&commands) && !(*confinement == Confinement::Guard && is_git_query(command)) =>
-                    {
-                        Verdict::Uncertain(
-                            "git may run programs that the repository names, unless the line is one plain query",
-                        )
-                    }
-                    Ok(commands) => {
-                        commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)
-                    }
+                    Verdict::Forbidden
+                } else {
+                    self.line_verdict(command, *confinement)
                 }
             }
             _ => Verdict::Passes,
         }
+    }
+
+    fn line_verdict(&self, line: &str, confinement: Confinement) -> Verdict {
+        let commands = match simple_commands(line) {
+            Err(why) => return Verdict::Unreadable(why),
+            Ok(commands) => commands,
+        };
+        let is_hit = |words: &Vec<Word>| self.hits(words) || behind_runner(words).any(|words| self.hits(words));
+        if commands.iter().any(is_hit) {
+            return Verdict::Forbidden;
+        }
+        match commands.iter().try_for_each(|words| check(words)) {
+            Err(Unknown::Unsaid(why)) => return Verdict::Unreadable(why),
+            Err(Unknown::Code(why)) => return Verdict::Uncertain(why),
+            Ok(()) => {}
+        }
+        // A repository names programs that git runs, unless the line is one query under guard.
+        if has_git(&commands) && !(confinement == Confinement::Guard && is_git_query(line)) {
+            return Verdict::Uncertain(
+                "git may run programs that the repository names, unless the line is one plain query",
+            );
+        }
+        commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)
     }
 
     /// A path is kept from every tool that reads, or from every tool that writes.
@@ -277,9 +362,16 @@ fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
 /// Returns `true` if something below `folder` can match: the pattern's parts before its first wildcard lie there.
 fn reaches_below(glob: &GlobMatcher, folder: &Path) -> bool {
     let pattern = glob.glob().glob();
-    let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
-    let fixed = if wild == pattern.len() { pattern } else { &pattern[..pattern[..wild].rfind('/').unwrap_or(0)] };
-    Path::new(fixed).starts_with(folder) || (wild < pattern.len() && folder.starts_with(fixed))
+    let fixed = fixed_part(pattern);
+    Path::new(fixed).starts_with(folder) || (fixed.len() < pattern.len() && folder.starts_with(fixed))
+}
+
+/// Returns the path that comes before the first wildcard of a pattern.
+fn fixed_part(pattern: &str) -> &str {
+    match pattern.find(['*', '?', '[', '{', '\\']) {
+        None => pattern,
+        Some(wild) => &pattern[..pattern[..wild].rfind('/').unwrap_or(0)],
+    }
 }
 
 /// Returns how many words are left if they begin as `expected` says. Options may stand before a word that

@@ -75,7 +75,7 @@ impl Rules {
             Verdict::Forbidden => {
                 Some(format!("This agent may not do that: `{}` is denied. Continue without it.", rule.text()))
             }
-            Verdict::Uncertain(why) => Some(format!(
+            Verdict::Uncertain(why) | Verdict::Unreadable(why) => Some(format!(
                 "`{}` is denied to this agent, and this line might do it: {why}. Use plain commands.",
                 rule.text()
             )),

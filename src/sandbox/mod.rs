@@ -7,6 +7,7 @@
 //! lacks a part, there is no sandbox at all.
 
 mod denial;
+mod denied;
 #[cfg(target_os = "linux")]
 mod enter;
 mod facts;
@@ -23,6 +24,7 @@ mod proxy;
 mod session;
 
 pub use denial::refused_line;
+pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 pub use facts::SandboxFacts;

@@ -3,12 +3,13 @@
 //! Owns the table of them and looking at what is there. Leaves keeping to it to the kernel. Everything here blocks.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::SandboxPolicy;
+use super::{DeniedPaths, SandboxPolicy};
 
 /// The table in `assets/sandbox.toml`.
 #[derive(Debug, Default, Deserialize)]
@@ -52,6 +53,8 @@ pub struct SandboxPlaces {
     pub protected: Vec<PathBuf>,
     /// What else is hidden: the program's own files, what the user adds.
     pub hidden: Vec<PathBuf>,
+    /// What rules keep from commands, by patterns.
+    pub denied: DeniedPaths,
     /// Temporary files and caches.
     pub own: Vec<PathBuf>,
     /// See [`SandboxPolicy::masks`].
@@ -84,8 +87,11 @@ impl SandboxPlaces {
 
     /// Returns the policy of a command that may write in `project`, and what git keeps of it; without a project, that of
     /// a command that only reads.
-    #[must_use]
-    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> SandboxPolicy {
+    ///
+    /// # Errors
+    /// Returns why it cannot be told what rules keep from the command.
+    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
+        let [unread, unwritten] = self.denied.found(project)?;
         let is_same = |path: &&Path| real(path).as_deref() == Some(*path);
         let folders: Vec<&Path> = project
             .into_iter()
@@ -100,7 +106,7 @@ impl SandboxPlaces {
         let writable: Vec<PathBuf> = all.filter(is_same).map(Path::to_path_buf).collect();
         let kept: Vec<&Path> = writable.iter().map(PathBuf::as_path).collect();
         let (mut protected, mut vacant) = (Vec::new(), Vec::new());
-        for place in self.obeyed(&folders, git) {
+        for place in self.obeyed(&folders, git).into_iter().chain(unwritten) {
             match place.symlink_metadata() {
                 Ok(facts) if facts.is_symlink() => {
                     protected.extend(real(&place));
@@ -121,11 +127,12 @@ impl SandboxPlaces {
         vacant.dedup();
         let home = self.home.as_deref().unwrap_or(Path::new("/"));
         let named = data().hidden.iter().map(|name| home.join(name)).map(|path| real(&path).unwrap_or(path));
-        let mut hidden: Vec<PathBuf> = named.chain(self.hidden.iter().cloned()).collect();
+        let mut hidden: Vec<PathBuf> = named.chain(self.hidden.iter().cloned()).chain(unread).collect();
         hidden.sort();
         hidden.dedup();
         let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
-        SandboxPolicy { writable, protected, vacant, hidden, masks: self.masks.clone(), has_network: self.has_network }
+        let (masks, has_network) = (self.masks.clone(), self.has_network);
+        Ok(SandboxPolicy { writable, protected, vacant, hidden, masks, has_network })
     }
 
     /// Returns what other programs run or obey in folders that can be written.

@@ -99,7 +99,10 @@ impl Sandbox {
         let real = path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
         let place =
             real.map_or_else(|| path.clone(), |(real, rest)| real.components().chain(rest.components()).collect());
-        format!("{}: {}", reveal_line(&place.to_string_lossy()), self.policy(Some(root), None).about(&place))
+        let words = self
+            .policy(Some(root), None)
+            .map_or_else(|error| error.to_string(), |policy| policy.about(&place).to_owned());
+        format!("{}: {words}", reveal_line(&place.to_string_lossy()))
     }
 
     pub fn hosts(&self) -> Hosts {
@@ -108,7 +111,11 @@ impl Sandbox {
 
     /// Returns what holds for commands of the project at `root`. Blocks.
     pub fn facts(&self, root: &Path) -> SandboxFacts {
-        SandboxFacts::new(self.state(), &self.policy(Some(root), None), &self.hosts())
+        let (state, policy) = match self.policy(Some(root), None) {
+            Ok(policy) => (self.state(), policy),
+            Err(error) => (SandboxState::Unavailable(error.to_string()), SandboxPolicy::default()),
+        };
+        SandboxFacts::new(state, &policy, &self.hosts())
     }
 
     pub fn is_on(&self) -> bool {
@@ -116,7 +123,7 @@ impl Sandbox {
     }
 
     /// See [`SandboxPlaces::policy`]. Blocks.
-    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> SandboxPolicy {
+    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
         self.0.places.policy(project, git)
     }
 

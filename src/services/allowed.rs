@@ -45,7 +45,7 @@ async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
 pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()> {
     let (permissions, mut changes) = (permissions.clone(), permissions.changes());
     tokio::spawn(async move {
-        let mut told = Vec::new();
+        let (mut told, mut told_rules) = (Vec::new(), Vec::new());
         loop {
             changes.mark_unchanged();
             // What the program allows itself is nobody's choice.
@@ -54,6 +54,11 @@ pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()>
             if grants != told {
                 told.clone_from(&grants);
                 sink.emit_session(SessionEvent::GrantsChanged { grants }).await;
+            }
+            let rules = permissions.notices();
+            if rules != told_rules {
+                told_rules.clone_from(&rules);
+                sink.emit_session(SessionEvent::RulesChanged { rules }).await;
             }
             if changes.changed().await.is_err() {
                 return;

@@ -10,12 +10,14 @@ use jiff::Timestamp;
 
 use super::connection;
 use super::resume::Resume;
+use super::rules::SessionRules;
 use super::saved_session::SavedSession;
+use super::trust;
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
-use crate::permission::{Grant, PermissionMode};
+use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
@@ -27,7 +29,11 @@ pub struct Options {
     /// The model, as `provider/name`.
     pub model: Option<String>,
     pub mode: Option<PermissionMode>,
-    pub grants: Vec<Grant>,
+    /// Rules of the command line: what happens without a question, what never happens.
+    pub allowed: Vec<String>,
+    pub denied: Vec<String>,
+    /// Whether what the folder brings is used without a question (`--trust`).
+    pub trust: bool,
     /// Most model calls of the main agent for one message.
     pub max_turns: Option<u32>,
     /// What all agents may use together, beyond what the configuration says.
@@ -74,6 +80,10 @@ pub struct Bootstrap {
     pub place: Place,
     /// What of that is a project.
     pub ground: ProjectRoot,
+    /// What is allowed, asked about and denied in advance.
+    pub rules: SessionRules,
+    /// What the folder brings, and whether the user trusts it.
+    pub trust: FolderTrust,
     /// The kinds of agents there are. Until [`super::start`] only those that need no file.
     pub library: Arc<Library>,
     pub agent: Option<Arc<AgentDefinition>>,
@@ -125,16 +135,20 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         permission_mode: options.mode,
         max_turns: None,
         budget: options.budget,
-        allowed_tools: options.grants.clone(),
     };
-    let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
+    let (settings, unread) = config::permission_settings(Path::new(config::MANAGED), &environment, &ground);
+    let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides);
+    let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
     let told = ground.notices().into_iter().map(Diagnostic::new);
-    let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
+    let found = unread.into_iter().chain(loaded.diagnostics).chain(misread);
+    let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config));
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
+    let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place));
+    library.trust_project(trust.is_trusted);
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
         (Some(name), _) => Some(lead_definition(&library, name)?),
         (None, Some(earlier)) => lead_definition(&library, earlier)
@@ -156,7 +170,21 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         }
         _ => (paths.as_ref().map(new_store), None),
     };
-    Ok(Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store, saved })
+    Ok(Bootstrap {
+        options,
+        config,
+        diagnostics,
+        paths,
+        place,
+        ground,
+        rules,
+        trust,
+        library,
+        agent,
+        subagents,
+        store,
+        saved,
+    })
 }
 
 /// Resolves the folder to work in, and finds the project around it.

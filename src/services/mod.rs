@@ -11,14 +11,18 @@ mod demo;
 mod earlier;
 mod limits;
 mod models;
+mod permissions;
 mod read_back;
 mod resume;
 mod rewind;
+mod rules;
+mod ruling;
 mod sandbox;
 mod saved_session;
 pub mod servers;
 mod session_handles;
 mod signals;
+mod trust;
 mod worktrees;
 
 use std::path::Path;
@@ -34,25 +38,28 @@ pub use demo::REQUEST as DEMO_REQUEST;
 pub use models::ModelOffers;
 pub use resume::{Resume, session_named, summaries};
 pub use rewind::plan_rewind;
+pub use rules::SessionRules;
+pub use ruling::{PermissionCheck, check_permission, rules_in_force};
 pub use saved_session::SavedSession;
 use servers::KnownServers;
 pub use session_handles::SessionHandles;
 pub use signals::{EndSignal, SignalEvent, Signals};
-use worktrees::AbortOnDrop;
+pub use trust::check_trust;
 
 use crate::agent::{LogEvent, Place, Sink};
-use crate::config::{self, Config, Paths, ProjectRoot};
+use crate::config::{self, Config};
 use crate::definition::AgentDefinition;
 use crate::message::Diagnostic;
 use crate::offline::Pace;
-use crate::permission::{Approver, Grant, GrantOrigin, Grants, Permissions, Project};
+use crate::permission::Approver;
 use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
-use crate::session::{Allowed, Secrets, SessionMeta, Store};
+use crate::provider::table::ProviderEnv;
+use crate::session::{Secrets, SessionMeta, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
-use crate::tool::{FileCopies, schema_of, standard_tools};
+use crate::tool::{FileCopies, schema_of};
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
@@ -64,8 +71,8 @@ pub struct Started {
 }
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
-    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store, saved } =
-        bootstrap;
+    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
+    let Bootstrap { rules, trust, subagents, store, saved, .. } = bootstrap;
     let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());
     let secrets = Secrets::new(environment.secrets());
     let record = paths.as_ref().zip(store.as_ref());
@@ -81,33 +88,35 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         earlier::attend(place, says, limits::retention(&config), &sink).await;
     }
     let approvals = ApprovalQueue::default();
-    let approver = approver(options.front_end, &approvals);
     if options.kind == SessionKind::Live {
         kept.agents = Some(AgentFiles::read(&library, &sink).await);
     }
-    let allowed = paths.as_ref().filter(|_| options.kind == SessionKind::Live);
-    let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &place.project));
-    let answered = saved.as_deref().map(SavedSession::answers).unwrap_or_default();
-    let grants = grants(&options, &config, allowed.as_ref(), store.as_ref(), &sink).await.with_active(answered);
-    let mut permissions = Permissions::new(project(&ground, paths.as_ref()), config.permission_mode, grants);
-    if let Some(allowed) = allowed {
-        let (keeper, task) = allowed::keeper(allowed, secrets.clone(), sink.clone());
-        (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
-    }
-    kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
+    let made_of = permissions::MadeOf {
+        options: &options,
+        config: &config,
+        rules,
+        trust,
+        paths: paths.as_ref(),
+        ground: &ground,
+        place: &place,
+        library: &library,
+        store: store.as_ref(),
+        answered: saved.as_deref().map(SavedSession::answers).unwrap_or_default(),
+        secrets: &secrets,
+        keys: environment.table.secret_variables().map(str::to_owned).collect(),
+    };
+    let rights = permissions::of_session(made_of, &mut kept, &sink).await;
     let demo = demo::DemoParts::of(options.kind);
-    let made_of = (&options, &config, paths.as_ref(), &ground);
-    let shell = sandbox::shell(made_of, environment.table.secret_variables(), &mut kept, &sink).await;
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
         budget: limits::budget(&config, &sink).await,
-        tools: demo.as_ref().map_or_else(|| standard_tools(&shell), |parts| parts.tools.clone()),
+        tools: demo.as_ref().map_or(rights.tools, |parts| parts.tools.clone()),
         environment: prompt_environment(&place),
         worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), options.kind, &ground),
         place,
-        permissions,
-        approver,
+        permissions: rights.permissions,
+        approver: approver(options.front_end, &approvals),
         sink: sink.clone(),
         secrets,
         resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
@@ -116,17 +125,14 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
-        sandbox: shell.sandbox().cloned(),
+        trusting: rights.trusting,
+        sandbox: rights.shell.sandbox().cloned(),
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });
     prepare_schemas(&tree);
     let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
-    let wishes = ModelPreferences {
-        flag: connection::meant(options.model.clone(), &config.aliases),
-        config: connection::meant(config.model.clone(), &config.aliases),
-        env: environment,
-    };
+    let wishes = wishes(&options, &config, environment);
     let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
     let means = ConnectMeans { pace: pace(options.front_end), rate_limiters, known };
     let resolve = tree.setup().resolve_model.clone();
@@ -184,6 +190,12 @@ fn at_front(
     }
 }
 
+/// Returns which models were asked for.
+fn wishes(options: &Options, config: &Config, env: ProviderEnv) -> ModelPreferences {
+    let meant = |model: &Option<String>| connection::meant(model.clone(), &config.aliases);
+    ModelPreferences { flag: meant(&options.model), config: meant(&config.model), env }
+}
+
 /// Returns how fast the offline model speaks.
 fn pace(front_end: FrontEnd) -> Pace {
     if front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant }
@@ -197,18 +209,6 @@ fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver>
     }
 }
 
-/// Returns what agents may read without a question. What the program itself keeps and obeys is no plain file, wherever
-/// it lies.
-fn project(ground: &ProjectRoot, paths: Option<&Paths>) -> Project {
-    if !ground.is_project {
-        return Project::none();
-    }
-    let mut project = Project::at(ground.root.clone());
-    let own = paths.map(|paths| [&paths.config_dir, &paths.state_dir, &paths.cache_dir]);
-    project.guard(own.into_iter().flatten().map(|dir| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone())));
-    project
-}
-
 /// Faults of the configuration that are reported one by one. A file of a stranger may hold thousands, and nobody may be
 /// listening yet.
 const MAX_NOTICES: usize = 20;
@@ -217,30 +217,6 @@ fn notices(errors: &[Diagnostic]) -> impl Iterator<Item = String> {
     let rest = errors.len().saturating_sub(MAX_NOTICES);
     let rest = (rest > 0).then(|| format!("… and {rest} more problems in the configuration."));
     errors.iter().take(MAX_NOTICES).map(ToString::to_string).chain(rest)
-}
-
-/// Gathers what is allowed in advance. The configuration holds what the command line adds to it.
-async fn grants(
-    options: &Options,
-    config: &Config,
-    allowed: Option<&Allowed>,
-    store: Option<&Store>,
-    sink: &Sink,
-) -> Grants {
-    let (answers, errors) = allowed.map(Allowed::read).unwrap_or_default();
-    for text in notices(&errors) {
-        sink.notify(text).await;
-    }
-    Grants::default()
-        .with(GrantOrigin::Program, reports_grant(store))
-        .with(GrantOrigin::Flag, options.grants.iter().cloned())
-        .with(GrantOrigin::Config, config.allowed_tools.iter().cloned())
-        .with_active(answers)
-}
-
-/// Whole reports lie outside the project; the agents may read them all the same.
-fn reports_grant(store: Option<&Store>) -> Option<Grant> {
-    store.map(|store| Grant::Below(store.reports_dir()))
 }
 
 fn report_keeper(store: Option<Store>) -> KeepReport {

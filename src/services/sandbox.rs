@@ -6,11 +6,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::rules::SessionRules;
 use super::worktrees::AbortOnDrop;
 use super::{Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings, obeyed_by_git};
-use crate::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
+use crate::permission::FolderTrust;
+use crate::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
 use crate::session::project_dir;
 use crate::tool::Shell;
 
@@ -20,14 +22,15 @@ type MadeOf<'a> = (&'a Options, &'a Config, Option<&'a Paths>, &'a ProjectRoot);
 /// Returns how commands of a session are run, and says so if there is no sandbox. `keys` are the variables of services.
 pub(super) async fn shell(
     (options, config, paths, ground): MadeOf<'_>,
-    keys: impl Iterator<Item = &str>,
+    (rules, trust): (&SessionRules, &FolderTrust),
+    keys: Vec<String>,
     kept: &mut SessionHandles,
     sink: &Sink,
 ) -> Shell {
-    let keys: Vec<String> = keys.map(str::to_owned).collect();
-    let shell = Shell::new(&options.program, &config.tool_environment, &keys);
+    let denied = rules.denied_paths(&ground.root);
+    let shell = Shell::new(&options.program, &config.tool_environment, &keys).without(denied.clone());
     let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live && ground.is_project) else { return shell };
-    match of_session(&config.sandbox, paths, &ground.root) {
+    match of_session(&config.sandbox, paths, &ground.root, (denied, rules.directories(trust.is_trusted))) {
         Ok(sandbox) => {
             let shell = shell.with_sandbox(sandbox.clone());
             kept.checking = Some(look(shell.clone(), sandbox, ground.root.clone(), sink.clone()));
@@ -41,7 +44,13 @@ pub(super) async fn shell(
     }
 }
 
-fn of_session(settings: &SandboxSettings, paths: &Paths, root: &Path) -> io::Result<Sandbox> {
+/// Returns the sandbox in which commands work in the project and in other folders, and not in what rules deny.
+fn of_session(
+    settings: &SandboxSettings,
+    paths: &Paths,
+    root: &Path,
+    (denied, others): (DeniedPaths, Vec<PathBuf>),
+) -> io::Result<Sandbox> {
     let environment = Environment::of_process();
     let home = environment.home();
     let full = |path: &PathBuf| match (path.strip_prefix("~"), &home) {
@@ -52,7 +61,8 @@ fn of_session(settings: &SandboxSettings, paths: &Paths, root: &Path) -> io::Res
     let dot_git = root.join(".git");
     let obeyed = obeyed_by_git(root, &root.join("file"), &environment).into_iter();
     let places = SandboxPlaces {
-        writable: settings.write.iter().map(full).collect(),
+        writable: settings.write.iter().map(full).chain(others).collect(),
+        denied,
         // What its settings name; of git's own folder, some files are written by every commit.
         protected: obeyed.filter(|path| path != root && !path.starts_with(&dot_git)).collect(),
         hidden: settings.hide.iter().map(full).chain(own).collect(),

@@ -38,6 +38,8 @@ pub struct SessionHandles {
     pub(super) checking: Option<AbortOnDrop>,
     /// Writes what was allowed for the project.
     pub(super) allowing: Option<JoinHandle<()>>,
+    /// Writes whether the folder is trusted.
+    pub(super) trusting: Option<JoinHandle<()>>,
 }
 
 impl SessionHandles {
@@ -58,11 +60,12 @@ impl SessionHandles {
         for task in [self.announcer, self.looking, self.checking].into_iter().flatten() {
             task.end().await;
         }
-        if let Some(mut allowing) = self.allowing
-            && timeout(DISK_GRACE, &mut allowing).await.is_err()
-        {
-            allowing.abort();
-            tracing::warn!("the disk is too slow: your last permission was not saved");
+        for mut task in [self.allowing, self.trusting].into_iter().flatten() {
+            if timeout(DISK_GRACE, &mut task).await.is_ok() {
+                continue;
+            }
+            task.abort();
+            tracing::warn!("the disk is too slow: your last answer was not saved");
         }
         let lost = match self.writer {
             None => None,

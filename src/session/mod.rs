@@ -17,6 +17,7 @@ mod retention;
 mod secrets;
 mod store;
 mod tokens;
+mod trusted;
 mod unsent;
 mod writer;
 
@@ -30,5 +31,6 @@ pub use record::{Record, VERSION};
 pub use retention::{Retention, remove_old};
 pub use secrets::Secrets;
 pub use store::{SessionError, Store, append_line, history_file, keep_file, project_dir};
+pub use trusted::TrustedItems;
 pub use unsent::Unsent;
 pub use writer::{Route, Writer};

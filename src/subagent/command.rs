@@ -65,6 +65,10 @@ pub enum Command {
         answer: Answer,
     },
     SetMode(PermissionMode),
+    /// Use what the folder brings, or use none of it.
+    TrustFolder {
+        is_trusted: bool,
+    },
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
     /// Changes the sandbox for commands from now on.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
 use crate::definition::Catalog;
@@ -64,6 +64,8 @@ pub struct TreeSetup {
     pub read_back: ReadBack,
     /// Where files are copied to before agents change them.
     pub copies: FileCopies,
+    /// Where it goes that the user trusts the folder, or does not; `None` where nothing depends on it.
+    pub trusting: Option<mpsc::UnboundedSender<bool>>,
     /// What commands run in; `None` where they never run in any.
     pub sandbox: Option<Sandbox>,
 }

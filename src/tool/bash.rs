@@ -78,10 +78,11 @@ enum Bounds {
 impl Bounds {
     async fn of(shell: &Shell, line: &str, (context, outside): (&ToolContext, bool)) -> Self {
         match Guard::of(line, context).await {
-            Some(guard) => {
-                let inside = Inside::reading(shell).await;
-                Self::Guard(guard, inside.map(|inside| inside.policy))
-            }
+            Some(guard) => match Inside::reading(shell).await {
+                // The guard knows nothing of what rules keep from commands.
+                None if shell.denied().forbid_reading() => Self::None,
+                inside => Self::Guard(guard, inside.map(|inside| inside.policy)),
+            },
             None if outside => Self::None,
             None => Inside::of(shell, context).await.map_or(Self::None, Self::Inside),
         }

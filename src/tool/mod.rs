@@ -133,7 +133,7 @@ pub trait Tool: Send + Sync {
 /// run.
 #[must_use]
 pub fn standard_tools(shell: &Shell) -> ToolSet {
-    let ignores = Ignores::default();
+    let ignores = Ignores::without(shell.denied().clone());
     let tools: [Arc<dyn AnyTool>; _] = [
         Arc::new(read::Read),
         Arc::new(write::Write),

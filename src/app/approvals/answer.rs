@@ -3,7 +3,7 @@
 //! Owns the way from a key to an answer. Leaves the queue to `approvals` and the timing to `guard`. Invariants: an answer
 //! goes to the question that stood on screen, never to the one behind it; a yes goes only to what was shown in full.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::Rect;
 
@@ -13,7 +13,7 @@ use crate::app::action::Action;
 use crate::app::key::{Input, Mods};
 use crate::app::layout::QuestionRoom;
 use crate::app::outbox::Outbox;
-use crate::permission::{AccessKind, ActiveGrant, Answer, ApprovalId, Grant, GrantOrigin};
+use crate::permission::{AccessKind, ActiveGrant, Answer, ApprovalId, Grant, RuleNotice};
 use crate::subagent::Command;
 
 /// Rows of a question besides its details: its heading, why it is asked, and its keys.
@@ -177,17 +177,26 @@ impl Approvals {
         self.grants.iter().any(|given| given.grant == Grant::Edits && given.origin.is_answer())
     }
 
-    /// Takes back a grant, if an answer gave it.
-    pub(in crate::app) fn revoke(&self, grant: usize, out: &mut Outbox) {
-        let Some(given) = self.grants.get(grant).cloned() else { return };
-        if given.origin.is_answer() {
+    /// Returns `true` if the key that is being taken may answer a question that stands since then.
+    pub(in crate::app) fn lets_answer(&self, since: Instant) -> bool {
+        self.guard.lets_answer(Some(since))
+    }
+
+    pub(in crate::app) fn rules(&self) -> &[RuleNotice] {
+        &self.rules
+    }
+
+    pub(in crate::app) fn set_rules(&mut self, rules: &[RuleNotice]) {
+        self.rules = rules.to_vec();
+    }
+
+    /// Takes back a grant, by its place in the list of grants and rules. A rule is changed where it is written.
+    pub(in crate::app) fn revoke(&self, place: usize, out: &mut Outbox) {
+        if let Some(given) = self.grants.get(place).cloned() {
             out.send(Command::Forget { grant: given.grant, holder: given.holder });
-            return;
+        } else if let Some(rule) = self.rules.get(place.saturating_sub(self.grants.len())) {
+            out.inform(format!("this rule is from {}; change it there", rule.origin));
         }
-        out.inform(match given.origin {
-            GrantOrigin::Config => "this comes from your config.toml; change it there",
-            _ => "this comes from the command line; start without it",
-        });
     }
 
     pub(in crate::app) fn due(&self) -> Option<std::time::Instant> {

@@ -15,6 +15,7 @@ use std::time::Instant;
 use self::guard::TypeAhead;
 use self::question::{MAX_NOTE, QuestionSeen, SeenRows};
 use crate::message::{AgentId, reveal_line, sanitize_line};
+use crate::permission::RuleNotice;
 use crate::permission::{ActiveGrant, ApprovalId, ApprovalRequest, Preview};
 
 #[derive(Debug, Clone, Default)]
@@ -33,6 +34,7 @@ pub struct Approvals {
     scroll: usize,
     /// What is allowed in advance, by origin.
     grants: Vec<ActiveGrant>,
+    rules: Vec<RuleNotice>,
     /// How many questions an answer settled besides its own, and until when more count as its doing.
     also_allowed: Option<(usize, Instant)>,
 }

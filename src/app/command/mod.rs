@@ -53,6 +53,8 @@ pub trait PlainSession {
     fn cost(&mut self);
     /// Puts a summary in the place of the conversation, and keeps above all what is said.
     fn compact(&mut self, wish: &str);
+    /// Shows what the folder brings, or says whether it is trusted.
+    fn trust(&mut self, words: &str);
     /// Shows what holds in the sandbox, tests a path, or turns it on or off.
     fn sandbox(&mut self, words: &str);
     /// Lists what fills the context of the main agent, or of the one that is named.
@@ -142,7 +144,9 @@ pub static COMMANDS: &[SlashCommand] = &[
         App::slash_sandbox,
     )
     .plain("shows what commands can reach; on, off, allow HOST and test PATH change and test it.", Plain::sandbox),
-    SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
+    SlashCommand::new("trust", "[no]", "show what this folder brings, and trust it or not", App::slash_trust)
+        .plain("shows what this folder brings; /trust yes uses it, /trust no does not.", Plain::trust),
+    SlashCommand::new("permissions", "", "show permissions and rules, or revoke an answer", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
     SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear()).plain(

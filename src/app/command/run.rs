@@ -9,6 +9,7 @@ use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::overlay::agent_lists;
+use crate::app::overlay::trust;
 use crate::app::settings::models;
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, Popup, lists};
 use crate::message::{AgentId, ExportFormat, MessageId};
@@ -257,6 +258,14 @@ impl App {
             (Some(SandboxCommand::Show), None) => self.out.inform("it is not known yet whether there is a sandbox"),
             (Some(SandboxCommand::Order(command)), _) => self.out.send(command),
             (None, _) => self.out.warn(format!("usage: {SANDBOX_USAGE}")),
+        }
+    }
+
+    pub(super) fn slash_trust(&mut self, words: &str) {
+        match words {
+            "" => trust::ask(self),
+            "no" => trust::refuse(self),
+            _ => self.out.warn("usage: /trust, or /trust no"),
         }
     }
 

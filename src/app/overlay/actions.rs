@@ -6,7 +6,7 @@
 use ratatui::layout::Position;
 
 use super::popup::Popup;
-use super::rewind;
+use super::{rewind, trust};
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::{Action, App, Effect, LineEdit, Motion};
@@ -39,6 +39,10 @@ pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
         }
         Action::Accept => {
             accept(app);
+            return Handled::Consumed;
+        }
+        Action::Confirm if matches!(app.overlay.popup(), Some(Popup::Trust { .. })) => {
+            trust::confirm(app);
             return Handled::Consumed;
         }
         Action::Confirm => {

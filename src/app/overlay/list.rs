@@ -362,10 +362,10 @@ pub static REWIND: ListKind = ListKind {
     shows_choice: false,
 };
 
-/// What is allowed in advance, to look at and to take back.
+/// What answers allow, to look at and to take back, and the rules of the settings.
 pub static GRANTS: ListKind = ListKind {
     name: "grants",
-    title: |_| "allowed without asking".to_owned(),
+    title: |_| "permissions".to_owned(),
     columns: 90,
     head: Some(|app| format!("permission mode: {}", app.status().mode.word())),
     has_query: false,
@@ -386,7 +386,18 @@ pub static GRANTS: ListKind = ListKind {
                 ],
             )
         });
-        rows.collect()
+        let rules = app.rules().iter().map(|rule| {
+            let text = cell(reveal_line(&rule.text), ListStyle::Text);
+            ListEntry::new(
+                format!("{rule:?}"),
+                vec![
+                    cell(rule.effect.word(), ListStyle::Muted).wide(16),
+                    ListCell { gives_way: true, ..text },
+                    cell(format!("  {}", rule.origin), ListStyle::Muted),
+                ],
+            )
+        });
+        rows.chain(rules).collect()
     },
     empty: "nothing yet; to add one, answer “session” or “project”",
     accept_word: None,

@@ -11,6 +11,7 @@ pub mod list;
 pub(super) mod outputs;
 pub(super) mod popup;
 pub(super) mod rewind;
+pub(super) mod trust;
 pub mod wizard;
 
 use self::list::{ListKind, ListPopup};

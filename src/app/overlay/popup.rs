@@ -4,6 +4,7 @@
 //! the agents and so on. Invariant: at most one popup is open, and `esc` closes it.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::line_edit::LineEdit;
 use super::list::{ListKind, ListPopup};
@@ -65,6 +66,12 @@ pub enum Popup {
         /// Where the view stood, and what was sought there before.
         before: Box<(Scroll, Option<String>)>,
     },
+    /// Whether what the folder brings is trusted.
+    Trust {
+        scroll: usize,
+        /// Since when it stands there.
+        since: Instant,
+    },
     /// Whether to delete an agent's file.
     DeleteAgent {
         name: String,
@@ -115,7 +122,7 @@ impl Popup {
     pub fn context(&self) -> Context {
         match self {
             Self::Wizard => Context::Wizard,
-            Self::DeleteAgent { .. } => Context::Confirm,
+            Self::DeleteAgent { .. } | Self::Trust { .. } => Context::Confirm,
             Self::Rewind(_) => Context::Rewind,
             Self::List(_) | Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } => {
                 Context::Popup
@@ -147,7 +154,8 @@ impl Popup {
             | Self::Cost { scroll }
             | Self::Context { scroll, .. }
             | Self::Output { scroll, .. }
-            | Self::Text { scroll, .. } => Some(scroll),
+            | Self::Text { scroll, .. }
+            | Self::Trust { scroll, .. } => Some(scroll),
             Self::Rewind(view) => Some(&mut view.scroll),
             _ => None,
         }

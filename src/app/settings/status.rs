@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::tz::TimeZone;
 
 use crate::message::AgentId;
+use crate::permission::FolderTrust;
 use crate::permission::PermissionMode;
 use crate::sandbox::SandboxFacts;
 
@@ -26,6 +27,8 @@ pub struct StatusLine {
     pub mode: PermissionMode,
     /// What holds for commands; `None` until that is known.
     pub sandbox: Option<SandboxFacts>,
+    /// What the folder brings; `None` if nothing.
+    pub trust: Option<FolderTrust>,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
 }

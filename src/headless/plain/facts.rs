@@ -8,12 +8,14 @@ use super::rows::SET_IN;
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
 use crate::app::{context_rows, context_total};
 use crate::message::AgentId;
+use crate::permission::FolderTrust;
 use crate::sandbox::SandboxFacts;
 
 #[derive(Debug, Default)]
 pub(super) struct KnownFacts {
     filled: HashMap<AgentId, ContextUse>,
     sandbox: Option<SandboxFacts>,
+    trust: Option<FolderTrust>,
 }
 
 impl KnownFacts {
@@ -22,11 +24,11 @@ impl KnownFacts {
             LogEvent::Agent(AgentEvent {
                 agent, kind: EventKind::Context(ContextEvent::Measured { filled }), ..
             }) => drop(self.filled.insert(*agent, filled.clone())),
-            event => {
-                if let Some(SessionEvent::SandboxChanged { facts }) = event.of_session() {
-                    self.sandbox = Some(facts.clone());
-                }
-            }
+            event => match event.of_session() {
+                Some(SessionEvent::SandboxChanged { facts }) => self.sandbox = Some(facts.clone()),
+                Some(SessionEvent::FolderTrust { trust }) => self.trust = Some(trust.clone()),
+                _ => {}
+            },
         }
     }
 
@@ -37,6 +39,14 @@ impl KnownFacts {
         let rows = context_rows(filled);
         let rows = rows.iter().map(|row| format!("{SET_IN}{}: {}, {}", row.label, row.size(), row.percent()));
         Ok(std::iter::once(format!("context: {}", context_total(filled))).chain(rows).collect())
+    }
+
+    /// Returns what the folder brings, or that it brings nothing.
+    pub(super) fn trust(&self) -> Result<Vec<String>, &'static str> {
+        let trust = self.trust.as_ref().ok_or("this folder brings nothing that needs your trust")?;
+        let state = if trust.is_trusted { "trusted" } else { "not trusted: none of it is used" };
+        let items = trust.brings.iter().map(|item| format!("{SET_IN}{item}"));
+        Ok(std::iter::once(format!("{} · {state}", trust.summary())).chain(items).collect())
     }
 
     /// Returns what holds in the sandbox, or why that is not known.

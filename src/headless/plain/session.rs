@@ -31,7 +31,7 @@ use crate::subagent::{Children, Command, unattended_refusal};
 /// How long a second act counts as the confirmation of the first.
 const CONFIRM: Duration = Duration::from_secs(2);
 /// How long a command that is typed once more does.
-const RETYPED: Duration = Duration::from_secs(30);
+pub(super) const RETYPED: Duration = Duration::from_secs(30);
 /// Where something can be typed.
 const PROMPT: &str = "> ";
 
@@ -58,7 +58,7 @@ pub(super) struct Session {
     begun: String,
     armed: Option<Instant>,
     /// The branch that a second command discards, and until when.
-    giving_up: Option<(String, Instant)>,
+    pub(super) giving_up: Option<(String, Instant)>,
     /// Until when a second command begins a new conversation although agents are at work.
     clearing: Option<Instant>,
     /// Whether someone types at a terminal whose screen shows the output too.
@@ -284,20 +284,6 @@ impl Session {
         }
     }
 
-    fn worktree(&mut self, which: &str, act: WorktreeAct) {
-        let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
-            self.notice(&format!("no unmerged worktree of {which}; see /worktrees"));
-            return;
-        };
-        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
-        if act == WorktreeAct::Discard && !asked {
-            self.notice(&format!("/discard {which} again discards {size}"));
-            self.giving_up = Some((branch, Instant::now() + RETYPED));
-            return;
-        }
-        self.order(Command::Worktree { branch, act });
-    }
-
     fn answer(&mut self, answer: Answer) {
         let Some(request) = self.renderer.open() else { return };
         if !self.asked.counts_for(&request.id) {
@@ -392,6 +378,14 @@ impl PlainSession for Session {
         let wanted =
             if agent.is_empty() { Some(AgentId::MAIN) } else { self.renderer.tasks.named(agent).map(|(id, _)| id) };
         self.say(self.facts.context(wanted));
+    }
+
+    fn trust(&mut self, words: &str) {
+        match words {
+            "" => self.say(self.facts.trust()),
+            "yes" | "no" => self.order(Command::TrustFolder { is_trusted: words == "yes" }),
+            _ => self.notice("usage: /trust [yes|no]"),
+        }
     }
 
     fn sandbox(&mut self, words: &str) {

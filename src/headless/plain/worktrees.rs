@@ -1,11 +1,15 @@
 //! What the lines say of worktrees.
 //!
-//! Owns which wait for the user. Leaves the words for what happened to the event itself. Invariant: those of earlier runs
+//! Owns which wait for the user, and what is done with them. Leaves the words for what happened to the event itself. Invariant: those of earlier runs
 //! are told of once.
 
+use tokio::time::Instant;
+
 use super::renderer::LineRenderer;
-use crate::agent::{KeptWorktree, WorktreeNews};
+use super::session::{RETYPED, Session};
+use crate::agent::{KeptWorktree, WorktreeAct, WorktreeNews};
 use crate::message::AgentId;
+use crate::subagent::Command;
 
 impl LineRenderer {
     /// Finds a worktree that waits by its agent's number or name, or by its branch.
@@ -41,5 +45,22 @@ impl LineRenderer {
             self.kept.retain(|kept| kept.branch != branch);
         }
         news.words().iter().flat_map(|line| self.of(id, line)).collect()
+    }
+}
+
+impl Session {
+    /// Merges or discards a worktree. What is discarded is asked for twice.
+    pub(super) fn worktree(&mut self, which: &str, act: WorktreeAct) {
+        let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
+            self.notice(&format!("no unmerged worktree of {which}; see /worktrees"));
+            return;
+        };
+        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
+        if act == WorktreeAct::Discard && !asked {
+            self.notice(&format!("/discard {which} again discards {size}"));
+            self.giving_up = Some((branch, Instant::now() + RETYPED));
+            return;
+        }
+        self.order(Command::Worktree { branch, act });
     }
 }

@@ -194,6 +194,10 @@ impl Conversation {
             }
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
+            Command::TrustFolder { is_trusted } => {
+                // Nobody listens any more once the program ends.
+                self.tree.setup().trusting.as_ref().map(|trusting| trusting.send(is_trusted));
+            }
             Command::ChangeSandbox(change) => self.tree.change_sandbox(change).await,
             Command::TestSandbox { path } => self.tree.test_sandbox(path).await,
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
@@ -367,8 +371,8 @@ impl Conversation {
     fn as_read(&self, text: String, before: &Transcript) -> String {
         let names = match self.tree.main_capabilities(&self.definition, None) {
             Ok(capabilities) if capabilities.delegation == Delegation::Open => {
-                let rules = capabilities.permissions.rules();
-                self.tree.catalog().names().into_iter().filter(|name| rules.allow_kind(name)).collect()
+                let permissions = &capabilities.permissions;
+                self.tree.catalog().names().into_iter().filter(|name| permissions.allow_kind(name)).collect()
             }
             _ => Vec::new(),
         };

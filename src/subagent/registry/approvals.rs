@@ -64,11 +64,11 @@ impl Approver for Unattended {
 
 /// Returns what a model reads whose question nobody can answer. No entry is named that would allow more than was asked.
 pub fn unattended_refusal(grant: Option<&Grant>) -> String {
-    match grant {
-        Some(grant) => format!(
+    match grant.and_then(Grant::as_rule) {
+        Some(rule) => format!(
             "Nobody is there to approve this. To allow it, start with --allowedTools {} or another --permission-mode. \
              Continue without it.",
-            shell_word(&grant.to_string())
+            shell_word(&rule)
         ),
         None => {
             "Nobody is there to approve this, and no --allowedTools entry allows exactly this. Continue without it."

@@ -139,7 +139,7 @@ impl Tree {
     }
 
     fn wanted(&self, parent: &Parent, wanted: &str) -> Result<Arc<AgentDefinition>, Refusal> {
-        let rules = parent.capabilities.permissions.rules();
+        let rules = &parent.capabilities.permissions;
         let available = || {
             let names = self.catalog().names().into_iter().filter(|name| rules.allow_kind(name));
             names.collect::<Vec<_>>().join(", ")

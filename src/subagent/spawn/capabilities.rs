@@ -91,7 +91,7 @@ impl Lists {
 
     fn leave(&self, tool: &str) -> bool {
         self.allowing().all(|list| list.iter().any(|rule| rule.is_clear() && rule.names(tool)))
-            && !self.forbidden.iter().any(|rule| takes_away(rule, tool))
+            && !self.forbidden.iter().any(|rule| rule.takes_away(tool))
     }
 
     /// Returns the rules that single uses are judged by.
@@ -117,7 +117,7 @@ impl Lists {
 
     fn reason(&self, rule: &Rule, sets: &Sets<'_>) -> &'static str {
         let is_meant = |tool: &&str| rule.names(tool);
-        let is_forbidden = |tool: &str| self.forbidden.iter().any(|rule| takes_away(rule, tool));
+        let is_forbidden = |tool: &str| self.forbidden.iter().any(|rule| rule.takes_away(tool));
         if rule.tool() == AGENT_TOOL && sets.depth == Delegation::Closed {
             "would nest too deeply"
         } else if !sets.all.names().chain([AGENT_TOOL]).any(|tool| rule.names(tool)) {
@@ -146,11 +146,6 @@ impl Sets<'_> {
     fn agent_tool(&self) -> Option<&'static str> {
         (self.depth == Delegation::Open).then_some(AGENT_TOOL)
     }
-}
-
-/// Returns `true` if the entry takes the whole tool away, and not just some uses of it.
-fn takes_away(rule: &Rule, tool: &str) -> bool {
-    rule.names(tool) && (rule.is_whole() || !rule.is_clear())
 }
 
 impl Capabilities {

@@ -124,9 +124,9 @@ impl AgentTool {
     }
 
     fn usable_agents(&self) -> Vec<OfferedAgent> {
-        let rules = self.parent.capabilities.permissions.rules();
+        let permissions = &self.parent.capabilities.permissions;
         let tools = |definition: &AgentDefinition| self.tree.tools_of_child(&self.parent, definition);
-        offer::usable(self.tree.catalog(), rules, &tools)
+        offer::usable(self.tree.catalog(), permissions, &tools)
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::definition::{AgentDefinition, Catalog};
 use crate::message::sanitize_line;
-use crate::permission::Rules;
+use crate::permission::Permissions;
 use crate::subagent::run::report::escape;
 
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
@@ -90,9 +90,13 @@ fn entries_of(agents: &[OfferedAgent]) -> BTreeMap<String, String> {
 }
 
 /// Returns every agent that may be used, and can work, with its tools.
-pub(in crate::subagent) fn usable(catalog: &Catalog, rules: &Rules, tools: &ChildTools<'_>) -> Vec<OfferedAgent> {
+pub(in crate::subagent) fn usable(
+    catalog: &Catalog,
+    permissions: &Permissions,
+    tools: &ChildTools<'_>,
+) -> Vec<OfferedAgent> {
     let all = catalog.all();
-    let allowed = all.iter().filter(|definition| rules.allow_kind(&definition.name));
+    let allowed = all.iter().filter(|definition| permissions.allow_kind(&definition.name));
     allowed.filter_map(|definition| Some((definition.clone(), tools(definition)?))).collect()
 }
 

@@ -57,7 +57,7 @@ impl Inside {
             let project = project.as_ref().map(|project| project.as_path());
             sandbox.policy(project, project.and_then(git_dirs).as_ref())
         };
-        let policy = tokio::task::spawn_blocking(judging).await.ok()?;
+        let policy = tokio::task::spawn_blocking(judging).await.ok()?.ok()?;
         Some(Self { policy, environment, hosts })
     }
 }
@@ -89,9 +89,10 @@ impl Shell {
 
     async fn try_sandbox(&self) -> Option<String> {
         let sandbox = self.sandbox()?;
-        let policy = sandbox.policy(None, None);
         let (line, search) = (OsString::from("exit 7"), SearchPath::of_process(&[]));
         let run = async {
+            let looking = sandbox.clone();
+            let policy = tokio::task::spawn_blocking(move || looking.policy(None, None)).await??;
             let (mut group, _output) =
                 Group::start(self, line, PathBuf::from("/"), Vec::new(), search, Some(policy)).await?;
             let status = group.wait().await;

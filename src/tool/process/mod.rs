@@ -39,7 +39,7 @@ use self::environment::HandedOn;
 use self::pulse::Pulse;
 use self::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
-use crate::sandbox::{Sandbox, SandboxPolicy};
+use crate::sandbox::{DeniedPaths, Sandbox, SandboxPolicy};
 
 /// How long a supervisor may take to end a command and to say so.
 const END_LIMIT: Duration = STOP_GRACE.saturating_add(KILL_LIMIT).saturating_add(Duration::from_secs(2));
@@ -55,6 +55,8 @@ pub struct Shell {
     supervisor: PathBuf,
     pub(super) handed_on: HandedOn,
     sandbox: Option<Sandbox>,
+    /// Files that rules keep from all that reads.
+    denied: DeniedPaths,
     /// Why there is no sandbox, once that was tried.
     checked: Arc<OnceCell<Option<String>>>,
     running: Arc<Mutex<BTreeSet<Pid>>>,
@@ -74,6 +76,17 @@ impl Shell {
     pub fn with_sandbox(mut self, sandbox: Sandbox) -> Self {
         self.sandbox = Some(sandbox);
         self
+    }
+
+    /// Returns the same with files that nothing may read. Only a sandbox keeps commands from them.
+    #[must_use]
+    pub fn without(mut self, denied: DeniedPaths) -> Self {
+        self.denied = denied;
+        self
+    }
+
+    pub(super) fn denied(&self) -> &DeniedPaths {
+        &self.denied
     }
 
     /// Returns the sandbox that its commands run in, if there is one.

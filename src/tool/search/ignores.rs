@@ -13,6 +13,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::overrides::Override;
 
+use crate::sandbox::DeniedPaths;
 use crate::tool::Stamp;
 use crate::tool::file::{look_at, open_regular};
 
@@ -24,7 +25,11 @@ const MAX_KEPT: usize = 4_096;
 
 /// Compiled ignore files. Clones share them.
 #[derive(Clone, Default)]
-pub(in crate::tool) struct Ignores(Arc<Mutex<HashMap<PathBuf, CachedRules>>>);
+pub(in crate::tool) struct Ignores {
+    files: Arc<Mutex<HashMap<PathBuf, CachedRules>>>,
+    /// What rules keep from all that reads, whatever is asked for.
+    denied: DeniedPaths,
+}
 
 struct CachedRules {
     stamp: Stamp,
@@ -45,10 +50,14 @@ impl Rules {
 }
 
 impl Ignores {
+    pub(in crate::tool) fn without(denied: DeniedPaths) -> Self {
+        Self { denied, ..Self::default() }
+    }
+
     /// Returns the rules of a file; none if there is none, or nothing in it.
     fn rules(&self, base: &Path, file: &Path) -> Option<Arc<Rules>> {
         let stamp = Stamp::of(&look_at(file, "").ok()?);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = match all.get(file) {
             Some(kept) if kept.stamp.has_content_of(&stamp) && kept.base == base => Arc::clone(&kept.rules),
             _ => {
@@ -112,6 +121,9 @@ impl Sieve {
     }
 
     pub(in crate::tool) fn drops(&self, path: &Path, is_folder: bool) -> bool {
+        if self.ignores.denied.hide(path) {
+            return true;
+        }
         if !self.wanted.is_empty() && self.wanted.matched(path, is_folder).is_whitelist() {
             return false;
         }

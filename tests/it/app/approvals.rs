@@ -6,6 +6,7 @@ use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
 use belvedere::permission::{
     Access, AccessKind, ActiveGrant, Answer, ApprovalId, ApprovalRequest, Grant, GrantOrigin, Holder, Preview,
+    RuleEffect, RuleNotice, RuleOrigin,
 };
 use belvedere::subagent::Command;
 
@@ -214,16 +215,26 @@ fn what_is_allowed_can_be_seen_and_taken_back() {
     let grants = vec![
         given("Bash(make all)", GrantOrigin::Session, coder.clone()),
         given("Bash(touch \u{202e}x)", GrantOrigin::Project, Holder::Main),
-        given("Bash(cargo test:*)", GrantOrigin::Config, Holder::Everyone),
     ];
     stage.session(SessionEvent::GrantsChanged { grants });
+    let text = "Bash(cargo test:*)".to_owned();
+    let rules = vec![
+        RuleNotice {
+            effect: RuleEffect::Deny,
+            text: "Read(./.env)".to_owned(),
+            origin: RuleOrigin::Settings("/work/shop/.claude/settings.json".into()),
+        },
+        RuleNotice { effect: RuleEffect::Allow, text, origin: RuleOrigin::Config },
+    ];
+    stage.session(SessionEvent::RulesChanged { rules });
     let before = stage.frame();
     stage.keys("/permissions<enter>");
     insta::assert_snapshot!("permissions-100x30", stage.added_since(&before));
-    assert_eq!(stage.keys("x"), [], "what is configured stays");
     let grant = |text: &str, holder| Effect::Command(Command::Forget { grant: text.parse::<Grant>().unwrap(), holder });
-    assert_eq!(stage.keys("<down>x"), [grant("Bash(touch \u{202e}x)", Holder::Main)]);
+    assert_eq!(stage.keys("x"), [grant("Bash(touch \u{202e}x)", Holder::Main)]);
     assert_eq!(stage.keys("<down><delete>"), [grant("Bash(make all)", coder)]);
+    assert_eq!(stage.keys("<down>x"), [], "a rule stays");
+    assert!(stage.text().contains("this rule is from /work/shop/.claude/settings.json; change it there"));
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod search_for_model;
 mod stalled;
 mod steering;
 mod timeline;
+mod trust;
 mod typing;
 mod wizard;
 mod worktrees;

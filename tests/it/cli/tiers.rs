@@ -29,7 +29,7 @@ fn offered(bench: &Bench, cwd: &str) -> String {
         write!(&stream, "{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
         body
     });
-    let mut command = bench.command(cwd, &["-p", "Hello.", "--model", "openai/test"]);
+    let mut command = bench.command(cwd, &["-p", "Hello.", "--trust", "--model", "openai/test"]);
     command.env("OPENAI_API_KEY", "k").env("OPENAI_BASE_URL", format!("http://{address}/v1"));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

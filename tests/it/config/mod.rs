@@ -6,9 +6,11 @@ mod ground;
 use std::fs;
 use std::path::Path;
 
-use belvedere::config::{Config, Environment, LimitSettings, Loaded, Overrides, Paths, load};
+use belvedere::config::{
+    Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, load, permission_settings,
+};
 use belvedere::message::{BudgetLimit, Dollars};
-use belvedere::permission::{Grant, PermissionMode};
+use belvedere::permission::PermissionMode;
 use tempfile::TempDir;
 
 /// A home and a project in it.
@@ -47,7 +49,15 @@ impl Place {
 
     fn load(&self) -> Loaded {
         let environment: Environment = self.environment.clone().into_iter().collect();
-        load(Some(&Paths::resolve(&environment).unwrap()), &self.home.path().join("shop"), &environment, &self.flags)
+        {
+            let shop = self.home.path().join("shop");
+            let ground = ProjectRoot { root: shop.clone(), is_project: true, foreign: Vec::new() };
+            let (settings, mut faults) = permission_settings(&self.home.path().join("etc"), &environment, &ground);
+            let paths = Paths::resolve(&environment).unwrap();
+            let mut loaded = load((Some(&paths), &shop), &environment, &settings, &self.flags);
+            faults.append(&mut loaded.diagnostics);
+            Loaded { diagnostics: faults, ..loaded }
+        }
     }
 
     /// The diagnostics without the changing name of the home.
@@ -109,7 +119,7 @@ fn every_setting_can_be_written() {
         .config();
     assert_eq!(config.model.as_deref(), Some("anthropic/claude-sonnet-4-5"));
     assert_eq!(config.permission_mode, PermissionMode::AcceptEdits);
-    assert_eq!(config.allowed_tools, [Grant::Prefix("cargo test".into()), Grant::Tool("WebFetch".into())]);
+    assert_eq!(config.allowed_tools, ["Bash(cargo test:*)", "WebFetch"]);
     let limits = LimitSettings {
         keep_days: Some(7),
         keep_mb: None,
@@ -149,12 +159,11 @@ fn later_layers_win() {
         permission_mode: Some(PermissionMode::BypassPermissions),
         max_turns: Some(10),
         budget: BudgetLimit { tokens: Some(1_000), usd: None },
-        allowed_tools: vec![Grant::Edits],
     };
     let config = place.config();
     assert_eq!((config.model.as_deref(), config.limits.max_turns), (Some("c/flag"), 10));
     assert_eq!(config.permission_mode, PermissionMode::BypassPermissions);
-    assert_eq!((config.allowed_tools, config.limits.max_parallel), (vec![Grant::Edits], 6));
+    assert_eq!(config.limits.max_parallel, 6);
 }
 
 #[test]
@@ -180,7 +189,7 @@ fn a_budget_is_written_in_many_ways_and_a_project_can_only_lower_it() {
 #[test]
 fn a_list_in_the_environment_is_cut_at_commas_outside_parentheses() {
     let config = Place::new().variable("BELVEDERE_ALLOWED_TOOLS", "Bash(echo a, b), WebFetch,").config();
-    assert_eq!(config.allowed_tools, [Grant::Command("echo a, b".into()), Grant::Tool("WebFetch".into())]);
+    assert_eq!(config.allowed_tools, ["Bash(echo a, b)", "WebFetch"]);
     let place = Place::new().variable("BELVEDERE_UI_MOUSE", "perhaps").variable("BELVEDERE_LIMITS_MAX_DEPTH", "9");
     assert_eq!(
         place.errors(),
@@ -286,7 +295,7 @@ fn bad_values_say_what_would_be_good() {
     let errors = place.errors().join("\n");
     for words in [
         "acceptEdits",
-        "`Bash(` is not a permission",
+        "`Bash(` is not a rule",
         "one of auto, side",
         "expects true or false, found a whole number",
         "write `[keys.a]`",
@@ -393,7 +402,7 @@ fn without_a_home_flags_environment_and_the_projects_file_hold() {
         budget: BudgetLimit { tokens: Some(200), ..BudgetLimit::default() },
         ..Overrides::default()
     };
-    let config = load(None, &place.home.path().join("shop"), &environment, &flags).config;
+    let config = load((None, &place.home.path().join("shop")), &environment, &[], &flags).config;
     assert_eq!((config.permission_mode, config.limits.budget.tokens), (PermissionMode::Plan, Some(200)));
     assert_eq!((config.limits.max_parallel, config.limits.max_turns), (2, 7));
 }
@@ -449,4 +458,45 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
     assert!(reserved[0].contains("`providers.offline`: this name has another meaning"), "{reserved:?}");
     let upper = Place::new().user(&mine.replace("mine]", "Mine]")).errors();
     assert!(upper[0].contains("is made of a-z, 0-9"), "{upper:?}");
+}
+
+#[test]
+fn the_mode_of_settings_counts_below_ones_own_and_a_projects_only_makes_it_stricter() {
+    let mode = |name: &str| format!("{{\"permissions\": {{\"defaultMode\": \"{name}\"}}}}");
+    let at_home = |name: &str| Place::new().file(".claude/settings.json", &mode(name));
+    let of = |place: Place| place.config().permission_mode;
+    assert_eq!(of(at_home("acceptEdits")), PermissionMode::AcceptEdits);
+    assert_eq!(of(at_home("plan").user("permission_mode = 'acceptEdits'")), PermissionMode::AcceptEdits);
+    let projects = |place: Place, name: &str| place.file("shop/.claude/settings.json", &mode(name));
+    assert_eq!(of(projects(at_home("acceptEdits"), "plan")), PermissionMode::Plan);
+    assert_eq!(of(projects(at_home("plan"), "acceptEdits")), PermissionMode::Plan);
+    for (name, words) in [
+        ("auto", "`defaultMode` `auto` works as `default` here"),
+        ("dontAsk", "`defaultMode` `dontAsk` works as `default` here"),
+        ("bypassPermissions", "is not taken over. Start with --permission-mode bypassPermissions"),
+        ("yolo", "unknown permission mode `yolo`"),
+    ] {
+        let loaded = at_home(name).load();
+        assert_eq!(loaded.config.permission_mode, PermissionMode::Default, "{name}");
+        assert!(loaded.diagnostics[0].to_string().contains(words), "{:?}", loaded.diagnostics);
+    }
+}
+
+#[test]
+fn an_organization_can_forbid_the_mode_that_allows_everything_and_all_other_rules() {
+    let managed = r#"{"permissions": {"disableBypassPermissionsMode": "disable", "deny": ["WebFetch"]},
+        "allowManagedPermissionRulesOnly": true}"#;
+    let place = Place::new()
+        .file("etc/managed-settings.json", managed)
+        .file("etc/managed-settings.d/10.json", r#"{"permissions": {"ask": ["Bash(curl:*)"]}}"#)
+        .file(".claude/settings.json", r#"{"permissions": {"allow": ["Bash"]}}"#)
+        .user("permission_mode = 'bypassPermissions'");
+    let loaded = place.load();
+    assert_eq!((loaded.config.permission_mode, loaded.config.forbids_bypass), (PermissionMode::Default, true));
+    assert!(loaded.diagnostics[0].to_string().contains("is switched off here"), "{:?}", loaded.diagnostics);
+    let environment: Environment = place.environment.clone().into_iter().collect();
+    let ground = ProjectRoot { root: place.home.path().join("shop"), is_project: true, foreign: Vec::new() };
+    let (settings, _) = permission_settings(&place.home.path().join("etc"), &environment, &ground);
+    let rules: Vec<_> = settings.iter().flat_map(|file| file.allow.iter().chain(&file.ask).chain(&file.deny)).collect();
+    assert_eq!(rules, ["WebFetch", "Bash(curl:*)"]);
 }

@@ -20,6 +20,7 @@ mod processes;
 mod providers;
 mod rate_limit;
 mod services;
+mod trust;
 mod worktrees;
 
 /// A project, and a home of its own for the program.
@@ -305,7 +306,9 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         directory: bench.project.path().to_path_buf(),
         model: None,
         mode: None,
-        grants: Vec::new(),
+        allowed: Vec::new(),
+        denied: Vec::new(),
+        trust: true,
         budget: belvedere::message::BudgetLimit::default(),
         max_turns: None,
         front_end: FrontEnd::Headless,

@@ -122,7 +122,7 @@ fn the_agent_files_are_listed_with_what_is_wrong() {
     bench.file(".claude/agents/seer.md", &head("seer", "model: wibble-9"));
     bench.file(".claude/agents/helper.md", &head("helper", "tools: codebase, fetch"));
     bench.file(".claude/agents/explore.md", &head("explore", "model: haiku"));
-    let mut session = Session::offline(&bench);
+    let mut session = Session::start(&bench, &["--plain", "--trust", "--model", "offline"]);
     session.line("/agents");
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");

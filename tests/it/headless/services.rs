@@ -58,13 +58,13 @@ const TINY: [&str; 2] = ["--model", "openai/tiny"];
 async fn a_refused_call_leaves_a_trace() {
     let (output, said) = ask(writes, &TINY, &GATE).await;
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("It is written.\n", Some(4)));
-    let line = "[main] Write notes.md denied: nobody to ask (allow with --allowedTools 'Edit(project files)')\n";
+    let line = "[main] Write notes.md denied: nobody to ask (allow with --allowedTools 'Edit(/**)')\n";
     assert_eq!(said.matches(line).count(), 1, "{said}");
 
     let (output, said) = ask(writes, &[&TINY[..], &["--output-format", "json"]].concat(), &GATE).await;
     assert_eq!(output.status.code(), Some(4), "an answer with a denied call is told from one without");
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let denial = json!({"agent": "main", "tool": "Write", "title": "notes.md", "rule": "Edit(project files)",
+    let denial = json!({"agent": "main", "tool": "Write", "title": "notes.md", "rule": "Edit(/**)",
         "reason": "nobody to ask"});
     assert_eq!(result["permission_denials"], json!([denial]), "{said}");
     // The server counted nothing.
@@ -78,7 +78,7 @@ async fn a_refused_call_leaves_a_trace() {
     let (output, said) = ask(writes, &flags, &GATE).await;
     assert!(said.contains("[main] Write notes.md denied: Plan mode: files cannot be changed"), "{said}");
     assert_eq!(output.status.code(), Some(4), "{said}");
-    let (output, said) = ask(writes, &[&TINY[..], &["--allowedTools", "Edit(project files)"]].concat(), &GATE).await;
+    let (output, said) = ask(writes, &[&TINY[..], &["--allowedTools", "Edit(/**)"]].concat(), &GATE).await;
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(!said.contains("refused"), "what is named allows it: {said}");
 }

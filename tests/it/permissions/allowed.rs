@@ -2,11 +2,12 @@
 
 use belvedere::permission::{
     ActiveGrant, Decision, Grant, GrantChange, GrantOrigin, Grants, Holder, PermissionMode, Permissions, Project,
+    RuleEffect,
 };
 use belvedere::session::{Allowed, project_dir};
 use proptest::prelude::*;
 
-use super::{PROJECT, execute, read, write};
+use super::{PROJECT, execute, read, ruleset, write};
 
 fn grant(text: &str) -> Grant {
     text.parse().unwrap()
@@ -60,9 +61,9 @@ fn an_answer_holds_for_the_kind_of_agent_that_asked() {
     assert_eq!((main.decide(&edit), stranger.decide(&edit)), (Decision::Ask, Decision::Ask));
     main.grant_for_project(Grant::Edits);
     assert_eq!((main.decide(&edit), stranger.decide(&edit)), (Decision::Allow, Decision::Ask));
-    let everyone = Grants::default().with(GrantOrigin::Flag, [Grant::Edits]);
-    let told =
-        Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, everyone).held_by(kind("code", "x"));
+    let everyone = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default())
+        .under(ruleset(RuleEffect::Allow, &["Edit"]));
+    let told = everyone.held_by(kind("code", "x"));
     assert_eq!(told.decide(&edit), Decision::Allow, "what was named in advance holds for all");
     main.forget(&Grant::Edits, &kind("code", "/home/me/.claude/agents/code.md"));
     assert_eq!((main.decide(&edit), code.decide(&edit)), (Decision::Allow, Decision::Ask));
@@ -106,9 +107,9 @@ fn a_broken_entry_is_told_and_allows_nothing_and_the_others_stay() {
 #[test]
 fn an_answer_can_be_taken_back_and_what_was_configured_cannot() {
     let (keeper, mut kept) = tokio::sync::mpsc::unbounded_channel();
-    let configured = Grants::default().with(GrantOrigin::Config, [grant("Bash(make:*)")]);
-    let permissions =
-        Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, configured).kept_by(keeper);
+    let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default())
+        .under(ruleset(RuleEffect::Allow, &["Bash(make:*)"]))
+        .kept_by(keeper);
     let access = execute("cargo test");
     permissions.grant(permissions.offer(&access).unwrap());
     permissions.grant_for_project(permissions.offer(&access).unwrap());
@@ -127,14 +128,14 @@ fn an_answer_can_be_taken_back_and_what_was_configured_cannot() {
 
 #[test]
 fn it_is_said_why_something_is_asked() {
-    let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default());
-    permissions.grant(grant("Bash(git push:*)"));
+    let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default())
+        .under(ruleset(RuleEffect::Allow, &["Bash(git push:*)"]));
     let why = |access| permissions.reason(&access);
     assert_eq!(why(read("/etc/passwd")), "mode ask: outside the project");
     assert_eq!(why(write("/etc/passwd")), "mode ask: outside the project");
     assert_eq!(why(write("/work/shop/.git/config")), "mode ask: other programs act on this file");
     assert_eq!(why(execute("make")), "mode ask: it may modify files");
-    assert_eq!(why(execute("git push; make")), "mode ask: your permission covers only single plain commands");
+    assert_eq!(why(execute("git push; make")), "mode ask: your permission covers a part of it only");
     permissions.set_mode(PermissionMode::AcceptEdits);
     let child = permissions.clone().at_most(PermissionMode::Default);
     assert_eq!(child.reason(&execute("make")), "mode ask (this agent's own): it may modify files");

@@ -2,7 +2,7 @@
 
 use belvedere::permission::{
     Access, AccessKind, Confinement, Decision, Grant, Grants, Holder, PermissionMode, Permissions, Places, Project,
-    Rule, decide, is_read_only,
+    Rule, RuleEffect, RuleOrigin, RuleSet, decide, is_read_only,
 };
 use proptest::prelude::*;
 
@@ -14,6 +14,7 @@ mod fence;
 mod prefixes;
 mod project;
 mod rules;
+mod ruleset;
 
 const PROJECT: &str = "/work/shop";
 
@@ -27,6 +28,16 @@ fn write(path: &str) -> Access {
 
 fn execute(command: &str) -> Access {
     Access::new("Bash", AccessKind::Execute { command: command.to_owned(), confinement: Confinement::Guard })
+}
+
+/// Returns rules of the project's settings.
+fn ruleset(effect: RuleEffect, entries: &[&str]) -> RuleSet {
+    let places = Places { project: PROJECT.as_ref(), home: Some("/home/me".as_ref()) };
+    RuleSet::default().with(effect, &settings(), entries.iter().map(|entry| rule(entry, places)))
+}
+
+fn settings() -> RuleOrigin {
+    RuleOrigin::Settings("/work/shop/.claude/settings.json".into())
 }
 
 /// Reads an entry of a list of tools.

@@ -1,8 +1,8 @@
 //! What a prefix that was allowed covers besides itself: options, operands, scripts and the commands of git.
 
-use belvedere::permission::{Decision, Grants, PermissionMode, Permissions, Places, Project, Rules};
+use belvedere::permission::{Decision, Grants, PermissionMode, Permissions, Places, Project, RuleEffect, Rules};
 
-use super::{PROJECT, execute, granted, rule};
+use super::{PROJECT, execute, granted, rule, ruleset};
 
 /// A prefix, a command that it is meant for, and commands with options that lead its program elsewhere.
 const STRAYING: &[(&str, &str, &[&str])] = &[
@@ -275,8 +275,8 @@ fn a_prefix_covers_no_options_that_lead_a_program_elsewhere() {
 
 #[test]
 fn a_question_says_that_the_beginning_is_allowed() {
-    let grants = Grants::from_iter(["Bash(docker run:*)".parse().unwrap()]);
-    let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, grants);
+    let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default())
+        .under(ruleset(RuleEffect::Allow, &["Bash(docker run:*)"]));
     let why = permissions.reason(&execute("docker run -it x"));
     assert!(why.contains("the rest may do harm"), "{why}");
     assert!(permissions.reason(&execute("docker ps")).contains("may modify files"));

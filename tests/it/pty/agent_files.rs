@@ -17,7 +17,7 @@ fn editor(folder: &Path, script: &str) -> String {
 fn start(home: &Home, project: &Path, editor: &str) -> Terminal {
     std::fs::create_dir_all(project.join(".git")).unwrap();
     let env = [("HOME", home.path().to_str().unwrap()), ("EDITOR", editor)];
-    let terminal = Terminal::start(80, 24, &["--model", "offline"], project, &env);
+    let terminal = Terminal::start(80, 24, &["--trust", "--model", "offline"], project, &env);
     terminal.shows("offline");
     terminal.send("/agents\r");
     terminal.shows("general-purpose");

@@ -53,7 +53,7 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
         ("OPENAI_BASE_URL", &base),
         ("BELVEDERE_LOG", "belvedere::definition=debug"),
     ];
-    let terminal = Terminal::start(120, 40, &["--model", "openai/m"], &project, &environment);
+    let terminal = Terminal::start(120, 40, &["--trust", "--model", "openai/m"], &project, &environment);
     terminal.shows("ctrl+p actions");
     let mut answers = 0;
     let mut offered = |text: &str| {

@@ -12,8 +12,10 @@ use belvedere::app::{App, Effect, Event};
 use belvedere::config::{Config, ProjectRoot};
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::message::MessageId;
+use belvedere::permission::FolderTrust;
 use belvedere::services::{
-    self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, Started, Subagents, known_names,
+    self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, SessionRules, Started, Subagents,
+    known_names,
 };
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
@@ -163,7 +165,9 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             directory: nowhere.as_ref().clone(),
             model: Some("offline".to_owned()),
             mode: None,
-            grants: Vec::new(),
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            trust: true,
             budget: belvedere::message::BudgetLimit::default(),
             max_turns: None,
             front_end: FrontEnd::Screen,
@@ -173,6 +177,8 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             program: PathBuf::new(),
         },
         config: Config::default(),
+        rules: SessionRules::default(),
+        trust: FolderTrust::default(),
         diagnostics: Vec::new(),
         paths: None,
         ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },

@@ -14,7 +14,7 @@ use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
-use belvedere::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
+use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
@@ -51,10 +51,20 @@ pub(crate) fn shell() -> Shell {
 /// Returns a sandbox and the shell that runs commands in it, with its files in `folder` and a home there; `None` where the
 /// system has none, which is not what tests are about.
 pub(crate) async fn sandboxed(folder: &std::path::Path, hosts: &[&str]) -> Option<(Sandbox, Shell)> {
-    let places = SandboxPlaces { home: Some(folder.join("home")), ..SandboxPlaces::default() };
+    sandboxed_without(folder, DeniedPaths::default(), hosts).await
+}
+
+/// Returns the same where rules deny some files.
+pub(crate) async fn sandboxed_without(
+    folder: &std::path::Path,
+    denied: DeniedPaths,
+    hosts: &[&str],
+) -> Option<(Sandbox, Shell)> {
+    let home = Some(folder.join("home"));
+    let places = SandboxPlaces { home, denied: denied.clone(), ..SandboxPlaces::default() };
     let hosts = Hosts::new(hosts.iter().map(|host| (*host).to_owned()));
     let sandbox = Sandbox::new(places, folder.join("cache"), hosts, true).unwrap();
-    let shell = shell().with_sandbox(sandbox.clone());
+    let shell = shell().without(denied).with_sandbox(sandbox.clone());
     match shell.check_sandbox().await {
         None => Some((sandbox, shell)),
         Some(why) => {
@@ -224,6 +234,7 @@ impl Session {
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
             worktrees: Some(Arc::new(worktrees)),
             copies: copies.clone(),
+            trusting: None,
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));

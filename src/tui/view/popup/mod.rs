@@ -48,6 +48,12 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
         }
         Popup::Output { title, text, .. } if text.is_empty() => (title.clone(), 120, vec![Line::from("reading…")], 0),
         Popup::Output { title, text, scroll, .. } => (title.clone(), 120, text::plain(text, ctx, inside(120)), *scroll),
+        Popup::Trust { scroll, .. } => {
+            let trust = ctx.app.status().trust.as_ref()?;
+            let mut lines = text::markdown(&trust.page(), ctx, inside(80));
+            lines.extend(text::trust_keys(trust, ctx));
+            ("trust this folder?".to_owned(), 80, lines, *scroll)
+        }
         Popup::DeleteAgent { name, path } => {
             let path = ctx.app.agent_places().shown(path);
             ("delete?".to_owned(), 70, text::delete(name, &path, ctx, inside(70)), 0)

@@ -9,6 +9,7 @@ use super::super::render_context::RenderContext;
 use super::super::wrap::{pad, width, wrap_indented, wrap_line};
 use crate::app::keymap::Context;
 use crate::message::sanitize_line;
+use crate::permission::FolderTrust;
 
 /// Returns every key and what it does, by place: first where the user is, then what works anywhere, then the commands and
 /// the rest; of them those that hold all words of `sought`.
@@ -88,14 +89,23 @@ pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec
 }
 
 /// Returns the question whether to delete an agent's file.
+/// Returns what the keys of the question about a folder do.
+pub(super) fn trust_keys(trust: &FolderTrust, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    if trust.is_trusted {
+        return vec![Line::default(), key("esc", "close; /trust no takes it back", ctx)];
+    }
+    vec![Line::default(), key("y", "trust it: use all of this here", ctx), key("n", "not now: use none of it", ctx)]
+}
+
+fn key(chord: &str, what: &str, ctx: &RenderContext<'_>) -> Line<'static> {
+    Line::from(vec![Span::styled(pad(chord, 6), ctx.theme.accent), Span::styled(what.to_owned(), ctx.theme.text)])
+}
+
 pub(super) fn delete(name: &str, path: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let theme = ctx.theme;
-    let key = |chord: &str, what: &str| {
-        Line::from(vec![Span::styled(pad(chord, 6), theme.accent), Span::styled(what.to_owned(), theme.text)])
-    };
     let question = format!("Delete the agent {} and its file?", sanitize_line(name));
     let mut lines = wrap_line(&Line::styled(question, theme.text), columns);
     lines.extend(wrap_line(&Line::styled(path.to_owned(), theme.warning), columns));
-    lines.extend([Line::default(), key("y", "delete it permanently"), key("n", "keep it")]);
+    lines.extend([Line::default(), key("y", "delete it permanently", ctx), key("n", "keep it", ctx)]);
     lines
 }

@@ -169,13 +169,13 @@ fn the_main_agent_works_as_the_same_agent_again() {
     std::fs::create_dir_all(&agents).unwrap();
     let file = agents.join("poet.md");
     std::fs::write(&file, "---\nname: poet\ndescription: Writes verses\n---\nYou answer in verses.\n").unwrap();
-    out(&bench.run(&["--agent", "poet", "-p", "say apple"]));
+    out(&bench.run(&["--trust", "--agent", "poet", "-p", "say apple"]));
     let works_as_poet = || bench.model.requests().last().unwrap().contains("You answer in verses.");
     assert!(works_as_poet());
-    out(&bench.run(&["-c", "-p", "say pear"]));
+    out(&bench.run(&["--trust", "-c", "-p", "say pear"]));
     assert!(works_as_poet());
-    out(&bench.run(&["-c", "--fork-session", "-p", "say plum"]));
-    out(&bench.run(&["-c", "-p", "say fig"]));
+    out(&bench.run(&["--trust", "-c", "--fork-session", "-p", "say plum"]));
+    out(&bench.run(&["--trust", "-c", "-p", "say fig"]));
     assert!(works_as_poet(), "in the copy as well");
     std::fs::remove_file(&file).unwrap();
     let output = bench.run(&["-c", "-p", "say quince"]);

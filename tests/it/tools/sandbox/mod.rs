@@ -5,12 +5,12 @@ mod repository;
 mod world;
 
 use belvedere::permission::{AccessKind, Confinement};
-use belvedere::sandbox::{Hosts, Sandbox, SandboxPlaces, SandboxState};
+use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
 use belvedere::tool::{SandboxUse, ToolOutput, ToolSet};
 use serde_json::json;
 
 use super::{Bench, run, text_of};
-use crate::support::{git, sandboxed, shell};
+use crate::support::{git, sandboxed, sandboxed_without, shell};
 
 /// A project beside a home with secrets, and commands that run in the sandbox.
 struct Inside {
@@ -241,4 +241,32 @@ async fn what_the_user_hides_in_the_project_stays_hidden() {
     inside.refused("mv conf/secret.env here").await;
     let output = inside.bash("cat conf/secret.env conf2/secret.env here").await;
     assert!(output.is_error && !text_of(&output).contains("CANARY"), "{}", text_of(&output));
+}
+
+#[tokio::test]
+async fn files_that_rules_deny_are_neither_read_nor_written() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.project.clone();
+    for name in [".env", "deep/er/.env", "secrets/key", "vendor/lib.js", "src/main.rs"] {
+        inside.bench.put(name, "CANARY");
+    }
+    let glob = |inside: &str| format!("{}/{inside}", root.display());
+    let reading = vec![glob("**/.env"), glob("secrets")];
+    let denied = DeniedPaths::new(&root, reading, vec![glob("vendor"), glob("*.lock")]).unwrap();
+    let (_sandbox, shell) = sandboxed_without(&inside.bench.outside(""), denied, &[]).await.unwrap();
+    let tools = belvedere::tool::standard_tools(&shell);
+    let bash = async |command: &str| run(&tools, "Bash", json!({ "command": command }), &inside.bench.context).await;
+    for command in
+        ["cat .env", "cat deep/er/.env", "cat secrets/key", "cat se*/*", "python3 -c 'print(open(\".env\").read())'"]
+    {
+        let output = bash(command).await;
+        assert!(!text_of(&output).contains("CANARY"), "{command}: {}", text_of(&output));
+    }
+    for command in ["echo x > vendor/lib.js", "rm vendor/lib.js", "mv vendor other", "echo x > vendor/new"] {
+        assert!(bash(command).await.is_error, "{command}");
+    }
+    assert_eq!(inside.bench.get("vendor/lib.js"), "CANARY");
+    assert!(!bash("echo x > src/main.rs && cat vendor/lib.js").await.is_error);
+    let found = run(&tools, "Grep", json!({"pattern": "CANARY"}), &inside.bench.context).await;
+    assert!(!text_of(&found).contains(".env") && !text_of(&found).contains("secrets"), "{}", text_of(&found));
 }

@@ -1,0 +1,50 @@
+//! The question whether the user trusts what a folder brings.
+//!
+//! Owns when it is asked and what answers it. Leaves what there is to `permission`, and drawing to the views. Invariant: a
+//! key says yes only to what has been seen, and only if it was not typed ahead.
+
+use super::popup::Popup;
+use crate::app::App;
+use crate::permission::FolderTrust;
+use crate::subagent::Command;
+
+/// Takes in what the folder brings; asks at once if that is not trusted.
+pub(in crate::app) fn found(app: &mut App, trust: &FolderTrust) {
+    let before = app.status.trust.replace(trust.clone());
+    match before {
+        None if !trust.is_trusted && !app.overlay.is_open() && app.playback.is_none() => ask(app),
+        Some(before) if before.is_trusted != trust.is_trusted => {
+            let words = if trust.is_trusted { "trusted: in use from now on" } else { "not trusted: not used" };
+            app.out.inform(format!("{} · {words}", trust.summary()));
+        }
+        _ => {}
+    }
+}
+
+/// Opens the question, with all that the folder brings.
+pub(in crate::app) fn ask(app: &mut App) {
+    match &app.status.trust {
+        Some(_) => app.overlay.open(Popup::Trust { scroll: 0, since: app.out.now() }),
+        None => app.out.inform("this folder brings nothing that needs your trust"),
+    }
+}
+
+/// Says yes, unless some of it is still hidden or the key came too early.
+pub(in crate::app) fn confirm(app: &mut App) {
+    let Some(Popup::Trust { scroll, since }) = app.overlay.popup() else { return };
+    if *scroll < app.overlay.end() {
+        app.overlay.scroll(app.overlay.page());
+    } else if !app.approvals.lets_answer(*since) {
+        app.out.inform("too early: read it first, then press the key again");
+    } else {
+        app.overlay.close();
+        app.out.send(Command::TrustFolder { is_trusted: true });
+    }
+}
+
+/// Says no.
+pub(in crate::app) fn refuse(app: &mut App) {
+    if app.status.trust.as_ref().is_some_and(|trust| trust.is_trusted) {
+        app.out.send(Command::TrustFolder { is_trusted: false });
+    }
+}

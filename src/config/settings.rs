@@ -1,0 +1,175 @@
+//! What settings files of Claude Code say about permissions.
+//!
+//! Owns which files there are, their order and the few keys that count here. Leaves the rules in them to `permission`, and
+//! whether a project's are believed to `services`. Source of the format: the reference of Claude Code's settings.
+//! Invariant: a file that cannot be read changes nothing, and is named.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Environment, Loaded, ProjectRoot, file};
+use crate::message::Diagnostic;
+use crate::permission::PermissionMode;
+
+/// Where an organization puts settings that nobody overrides.
+pub const MANAGED: &str =
+    if cfg!(target_os = "macos") { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
+
+/// Whose settings a file holds. The order is the one in which their rules are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SettingsTier {
+    /// The organization's.
+    Managed,
+    /// The user's for this project, in it.
+    Local,
+    /// The project's.
+    Project,
+    /// The user's for all projects.
+    User,
+}
+
+impl SettingsTier {
+    /// Returns `true` if the file comes with the project, perhaps from a stranger.
+    #[must_use]
+    pub fn is_projects(self) -> bool {
+        matches!(self, Self::Local | Self::Project)
+    }
+}
+
+/// What one file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionSettings {
+    pub path: PathBuf,
+    pub tier: SettingsTier,
+    pub allow: Vec<String>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
+    /// Folders that are worked in beside the project, as written.
+    pub directories: Vec<String>,
+    /// See [`PermissionMode`]; it may be a name that only Claude Code knows.
+    mode: Option<String>,
+    /// Whether nobody may let everything happen.
+    forbids_bypass: bool,
+    /// Whether only the organization's rules count.
+    is_alone: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Document {
+    permissions: Section,
+    allow_managed_permission_rules_only: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Section {
+    allow: Vec<String>,
+    ask: Vec<String>,
+    deny: Vec<String>,
+    additional_directories: Vec<String>,
+    default_mode: Option<String>,
+    disable_bypass_permissions_mode: Option<String>,
+}
+
+/// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`.
+pub fn permission_settings(
+    managed: &Path,
+    environment: &Environment,
+    ground: &ProjectRoot,
+) -> (Vec<PermissionSettings>, Vec<Diagnostic>) {
+    let user = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(environment.home()?.join(".claude")));
+    let own = ground.is_project.then(|| ground.root.join(".claude"));
+    let mut files = vec![(SettingsTier::Managed, managed.join("managed-settings.json"))];
+    files.extend(parts(&managed.join("managed-settings.d")).map(|path| (SettingsTier::Managed, path)));
+    files.extend(own.iter().map(|dir| (SettingsTier::Local, dir.join("settings.local.json"))));
+    files.extend(own.iter().map(|dir| (SettingsTier::Project, dir.join("settings.json"))));
+    // In a project that is the home itself, a file counts once.
+    let user = user.map(|dir| dir.join("settings.json")).filter(|path| files.iter().all(|(_, known)| known != path));
+    files.extend(user.map(|path| (SettingsTier::User, path)));
+    let (mut all, mut diagnostics) = (Vec::new(), Vec::new());
+    for (tier, path) in files {
+        match read(tier, &path) {
+            Ok(settings) => all.extend(settings),
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    if all.iter().any(|settings| settings.is_alone && settings.tier == SettingsTier::Managed) {
+        for settings in all.iter_mut().filter(|settings| settings.tier != SettingsTier::Managed) {
+            (settings.allow, settings.ask, settings.deny) = Default::default();
+        }
+    }
+    (all, diagnostics)
+}
+
+/// Returns the files of a folder of settings, in the order of their names.
+fn parts(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    paths.sort();
+    paths.into_iter()
+}
+
+fn read(tier: SettingsTier, path: &Path) -> Result<Option<PermissionSettings>, Diagnostic> {
+    let Some(text) = file::read(path)? else { return Ok(None) };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let document: Document = serde_json::from_str(text)
+        .map_err(|error| Diagnostic::in_file(path, format!("{error}. Its permissions are not used.")))?;
+    let Section { allow, ask, deny, additional_directories, default_mode, disable_bypass_permissions_mode } =
+        document.permissions;
+    Ok(Some(PermissionSettings {
+        path: path.to_path_buf(),
+        tier,
+        allow,
+        ask,
+        deny,
+        directories: additional_directories,
+        mode: default_mode,
+        forbids_bypass: disable_bypass_permissions_mode.as_deref() == Some("disable"),
+        is_alone: document.allow_managed_permission_rules_only,
+    }))
+}
+
+/// Puts the mode in force that settings of some tiers name, the nearest to the project last. What a project says makes
+/// it stricter only.
+pub(super) fn apply_mode(loaded: &mut Loaded, settings: &[PermissionSettings], is_meant: fn(SettingsTier) -> bool) {
+    for file in settings.iter().rev().filter(|file| is_meant(file.tier)) {
+        let Some(name) = &file.mode else { continue };
+        let mut say = |text: String| loaded.diagnostics.push(Diagnostic::in_file(&file.path, text));
+        let wanted = match name.as_str() {
+            "auto" | "dontAsk" | "manual" => {
+                say(format!("`defaultMode` `{name}` works as `default` here: commands run in the sandbox."));
+                PermissionMode::Default
+            }
+            name => match name.parse() {
+                Ok(PermissionMode::BypassPermissions) => {
+                    say(format!("`defaultMode` `{name}` is not taken over. Start with --permission-mode {name}."));
+                    continue;
+                }
+                Ok(wanted) => wanted,
+                Err(error) => {
+                    say(format!("`defaultMode`: {error}. Ignored."));
+                    continue;
+                }
+            },
+        };
+        let mode = &mut loaded.config.permission_mode;
+        *mode = if file.tier.is_projects() { mode.stricter(wanted) } else { wanted };
+    }
+}
+
+/// Keeps the mode below what the organization forbids.
+pub(super) fn apply_ceiling(loaded: &mut Loaded, settings: &[PermissionSettings]) {
+    let Some(file) = settings.iter().find(|file| file.forbids_bypass) else { return };
+    let config = &mut loaded.config;
+    config.forbids_bypass = true;
+    if config.permission_mode == PermissionMode::BypassPermissions {
+        config.permission_mode = PermissionMode::Default;
+        let text = "the mode bypassPermissions is switched off here; the mode is default.".to_owned();
+        loaded.diagnostics.push(Diagnostic::in_file(&file.path, text));
+    }
+}

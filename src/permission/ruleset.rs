@@ -1,0 +1,202 @@
+//! The rules of the user's settings, of the project's and of the command line: deny, then ask, then allow.
+//!
+//! Owns their order and where each came from. Leaves what one entry means to `rule`. Invariants: what is denied is denied
+//! in every mode; a line of commands is allowed only if each of its parts is; a line that cannot be read is asked about
+//! as soon as some command is denied.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::commands::{plain_commands, runs_reader};
+use super::grants::{shell_words, trimmed};
+use super::reading::is_filter;
+use super::rule::{Rule, Verdict};
+use super::{Access, AccessKind, Confinement, Project};
+use crate::message::sanitize_line;
+
+/// What becomes of an access that a rule is about. The order is the one in which rules are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    Deny,
+    Ask,
+    Allow,
+}
+
+impl RuleEffect {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// Who wrote a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleOrigin {
+    /// `--allowedTools` or `--disallowedTools`.
+    Flag,
+    /// The configuration of this program: its file, or the environment.
+    Config,
+    /// A file of settings of Claude Code.
+    Settings(#[serde(serialize_with = "crate::message::serialize_path")] PathBuf),
+}
+
+impl fmt::Display for RuleOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("the command line"),
+            Self::Config => f.write_str("your configuration"),
+            Self::Settings(path) => f.write_str(&sanitize_line(&path.to_string_lossy())),
+        }
+    }
+}
+
+/// A rule as it is shown and logged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleNotice {
+    pub effect: RuleEffect,
+    pub text: String,
+    pub origin: RuleOrigin,
+}
+
+impl fmt::Display for RuleNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.effect.word(), sanitize_line(&self.text), self.origin)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct SettingRule {
+    rule: Rule,
+    effect: RuleEffect,
+    origin: RuleOrigin,
+}
+
+impl SettingRule {
+    fn notice(&self) -> RuleNotice {
+        RuleNotice { effect: self.effect, text: self.rule.text().to_owned(), origin: self.origin.clone() }
+    }
+}
+
+/// The rules in force for all agents of a session.
+#[derive(Debug, Clone, Default)]
+pub struct RuleSet(Arc<[SettingRule]>);
+
+/// What the rules say about an access.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ruling {
+    Denied(RuleNotice),
+    Asked(RuleNotice),
+    /// A rule might be about the access; the text says why that is not certain.
+    Unclear(RuleNotice, &'static str),
+    Allowed(RuleNotice),
+    Nothing,
+}
+
+impl RuleSet {
+    /// Adds rules of one origin. Those that were there before come first among equals.
+    #[must_use]
+    pub fn with(self, effect: RuleEffect, origin: &RuleOrigin, rules: impl IntoIterator<Item = Rule>) -> Self {
+        let new = rules.into_iter().map(|rule| SettingRule { rule, effect, origin: origin.clone() });
+        let mut all: Vec<SettingRule> = self.0.iter().cloned().chain(new).collect();
+        all.sort_by_key(|rule| rule.effect);
+        Self(all.into())
+    }
+
+    pub fn notices(&self) -> Vec<RuleNotice> {
+        self.0.iter().map(SettingRule::notice).collect()
+    }
+
+    fn of(&self, effect: RuleEffect) -> impl Iterator<Item = &SettingRule> {
+        self.0.iter().filter(move |rule| rule.effect == effect)
+    }
+
+    pub(super) fn judge(&self, access: &Access, project: &Project) -> Ruling {
+        // What looks through a folder leaves out what is denied.
+        let access = &Access { looks_below: false, ..access.clone() };
+        for effect in [RuleEffect::Deny, RuleEffect::Ask] {
+            if let Some(rule) = self.of(effect).find(|rule| matches!(rule.rule.verdict(access), Verdict::Forbidden)) {
+                let notice = rule.notice();
+                return if effect == RuleEffect::Deny { Ruling::Denied(notice) } else { Ruling::Asked(notice) };
+            }
+        }
+        let unclear = self.0.iter().filter(|rule| rule.effect != RuleEffect::Allow);
+        let unclear = unclear.map(|rule| (rule, rule.rule.verdict(access)));
+        for (rule, verdict) in unclear {
+            if let Verdict::Unreadable(why) = verdict {
+                return Ruling::Unclear(rule.notice(), why);
+            }
+        }
+        match self.allowing(access, project) {
+            Some(rule) => Ruling::Allowed(rule.notice()),
+            None => Ruling::Nothing,
+        }
+    }
+
+    /// Returns the rule that allows an access; of a line of commands, the one that allows its first part.
+    fn allowing(&self, access: &Access, project: &Project) -> Option<&SettingRule> {
+        let covering = |access: &Access| self.of(RuleEffect::Allow).find(|rule| rule.rule.allows(access, project));
+        // In the sandbox, what reads files is kept from those that are denied.
+        if let AccessKind::Execute { command, .. } = &access.kind
+            && self.of(RuleEffect::Deny).any(|rule| rule.rule.glob(false).is_some())
+            && runs_reader(command)
+        {
+            return None;
+        }
+        if let Some(rule) = covering(access) {
+            return Some(rule);
+        }
+        let AccessKind::Execute { command, .. } = &access.kind else { return None };
+        // What stands alone was judged above.
+        let parts = plain_commands(command).filter(|parts| parts.as_slice() != [trimmed(command)])?;
+        let mut deciding = None;
+        for part in parts {
+            if is_filter(&part) {
+                continue;
+            }
+            let kind = AccessKind::Execute { command: part, confinement: Confinement::None };
+            let rule = covering(&Access { kind, ..access.clone() })?;
+            deciding.get_or_insert(rule);
+        }
+        deciding
+    }
+
+    /// Returns the rule that keeps agents of a kind from being started.
+    pub(super) fn denying_kind(&self, kind: &str) -> Option<RuleNotice> {
+        self.of(RuleEffect::Deny).find(|rule| rule.rule.is_about_kind(kind)).map(SettingRule::notice)
+    }
+
+    /// Returns `true` if every use of a tool is denied.
+    #[must_use]
+    pub fn takes_away(&self, tool: &str) -> bool {
+        self.of(RuleEffect::Deny).any(|rule| rule.rule.takes_away(tool))
+    }
+
+    /// Returns the globs of absolute paths that nothing may read or, if `writing`, write; what lies below is meant too.
+    #[must_use]
+    pub fn denied_paths(&self, writing: bool) -> Vec<String> {
+        self.of(RuleEffect::Deny).filter_map(|rule| rule.rule.glob(writing)).map(str::to_owned).collect()
+    }
+
+    /// Returns `true` if a line of commands holds, between what chains them, one that is allowed by itself.
+    pub(super) fn name_part_of(&self, line: &str) -> bool {
+        let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
+        self.of(RuleEffect::Allow).any(|rule| parts().any(|part| rule.rule.is_for_command(part)))
+    }
+
+    /// Returns `true` if a line begins with words that are allowed, so that what follows them is what asks.
+    pub(super) fn name_beginning_of(&self, line: &str) -> bool {
+        let words = shell_words(line);
+        self.of(RuleEffect::Allow)
+            .filter_map(|rule| rule.rule.prefix())
+            .any(|prefix| words.starts_with(&shell_words(prefix)))
+    }
+}

@@ -1,0 +1,96 @@
+//! What agents of a session may do without a question, and the tools they do it with.
+//!
+//! Owns putting answers, rules, folders and the sandbox together. Leaves each of them to its own module.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::rules::SessionRules;
+use super::worktrees::AbortOnDrop;
+use super::{Options, SessionHandles, SessionKind, allowed, notices, sandbox, trust};
+use crate::agent::{Place, Sink};
+use crate::config::{Config, Paths, ProjectRoot};
+use crate::definition::Library;
+use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
+use crate::session::{Allowed, Secrets, Store};
+use crate::tool::{Shell, ToolSet, standard_tools};
+
+/// What the rights of a session are made of.
+pub(super) struct MadeOf<'a> {
+    pub(super) options: &'a Options,
+    pub(super) config: &'a Config,
+    pub(super) rules: SessionRules,
+    pub(super) trust: FolderTrust,
+    pub(super) paths: Option<&'a Paths>,
+    pub(super) ground: &'a ProjectRoot,
+    pub(super) place: &'a Place,
+    pub(super) library: &'a Arc<Library>,
+    pub(super) store: Option<&'a Store>,
+    /// Answers of the session that goes on.
+    pub(super) answered: Vec<ActiveGrant>,
+    pub(super) secrets: &'a Secrets,
+    /// Variables of services, which hold keys.
+    pub(super) keys: Vec<String>,
+}
+
+/// What the main agent may do, and how.
+pub(super) struct Rights {
+    pub(super) permissions: Permissions,
+    pub(super) shell: Shell,
+    pub(super) tools: ToolSet,
+    /// Where it goes that the user trusts the folder, or does not.
+    pub(super) trusting: Option<mpsc::UnboundedSender<bool>>,
+}
+
+/// Returns the rights of the main agent, and has what changes in them kept and told.
+pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
+    let permissions = permissions(&made_of, kept, sink).await;
+    let MadeOf { options, config, rules, trust, paths, ground, place, library, keys, .. } = made_of;
+    let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
+    let in_force = rules.ruleset(trust.is_trusted);
+    let tools = standard_tools(&shell).filtered(|tool| !in_force.takes_away(tool));
+    let found = (trust, rules, library.clone());
+    let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
+    Rights { permissions, shell, tools, trusting }
+}
+
+async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Permissions {
+    let MadeOf { options, rules, trust, paths, ground, .. } = made_of;
+    let allowed = paths.filter(|_| options.kind == SessionKind::Live);
+    let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &ground.root));
+    let (answers, errors) = allowed.as_ref().map(Allowed::read).unwrap_or_default();
+    for text in notices(&errors) {
+        sink.notify(text).await;
+    }
+    let grants = Grants::default()
+        .with(GrantOrigin::Program, reports_grant(made_of.store))
+        .with_active(answers)
+        .with_active(made_of.answered.iter().cloned());
+    let project = project(ground, *paths).with_others(rules.directories(trust.is_trusted));
+    let permissions = Permissions::new(project, made_of.config.permission_mode, grants);
+    let mut permissions = rules.permissions(permissions, trust.is_trusted);
+    if let Some(allowed) = allowed {
+        let (keeper, task) = allowed::keeper(allowed, made_of.secrets.clone(), sink.clone());
+        (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
+    }
+    kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
+    permissions
+}
+
+/// Returns what agents may read without a question. What the program itself keeps and obeys is no plain file, wherever
+/// it lies.
+fn project(ground: &ProjectRoot, paths: Option<&Paths>) -> Project {
+    if !ground.is_project {
+        return Project::none();
+    }
+    let mut project = Project::at(ground.root.clone());
+    let own = paths.map(|paths| [&paths.config_dir, &paths.state_dir, &paths.cache_dir]);
+    project.guard(own.into_iter().flatten().map(|dir| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone())));
+    project
+}
+
+/// Whole reports lie outside the project; the agents may read them all the same.
+fn reports_grant(store: Option<&Store>) -> Option<Grant> {
+    store.map(|store| Grant::Below(store.reports_dir()))
+}

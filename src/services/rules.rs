@@ -1,0 +1,183 @@
+//! The rules of a session: from the command line, the configuration and settings files to what is in force.
+//!
+//! Owns their order, and which of them the project brings. Leaves what a rule means to `permission`. Invariant: what a
+//! project brings only narrows until the user trusts it.
+
+use std::path::{Path, PathBuf};
+
+use super::Options;
+use crate::config::{Config, Environment, PermissionSettings, ProjectRoot, SettingsTier};
+use crate::message::{Diagnostic, sanitize_line};
+use crate::permission::{
+    BroughtItem, BroughtKind, PermissionMode, Permissions, Places, Rule, RuleEffect, RuleOrigin, RuleSet,
+};
+use crate::sandbox::DeniedPaths;
+use crate::tool::{Shell, standard_tools};
+
+/// Whose word a rule or a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    User,
+    Project,
+}
+
+#[derive(Debug, Clone)]
+struct RuleList {
+    effect: RuleEffect,
+    origin: RuleOrigin,
+    author: Author,
+    rules: Vec<Rule>,
+}
+
+/// Everything that is said about permissions in advance.
+#[derive(Debug, Clone, Default)]
+pub struct SessionRules {
+    lists: Vec<RuleList>,
+    /// Folders that are worked in beside the project, resolved.
+    directories: Vec<(Author, PathBuf)>,
+    forbids_bypass: bool,
+}
+
+impl SessionRules {
+    /// Gathers the rules, and what is wrong with them.
+    pub(super) fn gather(
+        options: &Options,
+        config: &Config,
+        settings: &[PermissionSettings],
+        (environment, ground): (&Environment, &ProjectRoot),
+    ) -> (Self, Vec<Diagnostic>) {
+        let home = environment.home();
+        let mut reader = Reader { ground, home: home.as_deref(), all: Self::default(), diagnostics: Vec::new() };
+        let of_file = |reader: &mut Reader<'_>, file: &PermissionSettings| {
+            let author = if file.tier.is_projects() { Author::Project } else { Author::User };
+            let origin = RuleOrigin::Settings(file.path.clone());
+            reader.lists(&origin, author, [&file.deny, &file.ask, &file.allow]);
+            reader.directories(&origin, author, file.directories.iter().map(PathBuf::from));
+        };
+        let (managed, others): (Vec<_>, Vec<_>) = settings.iter().partition(|file| file.tier == SettingsTier::Managed);
+        for file in managed {
+            of_file(&mut reader, file);
+        }
+        let (flag, config_file) = (RuleOrigin::Flag, RuleOrigin::Config);
+        reader.lists(&flag, Author::User, [&options.denied, &Vec::new(), &options.allowed]);
+        for file in others {
+            of_file(&mut reader, file);
+        }
+        let own = [&config.disallowed_tools, &config.ask_tools, &config.allowed_tools];
+        reader.lists(&config_file, Author::User, own);
+        reader.directories(&config_file, Author::User, config.additional_directories.iter().cloned());
+        let Reader { mut all, diagnostics, .. } = reader;
+        all.forbids_bypass = config.forbids_bypass;
+        (all, diagnostics)
+    }
+
+    /// Returns the rules in force.
+    #[must_use]
+    pub fn ruleset(&self, trusts_project: bool) -> RuleSet {
+        let believed = self
+            .lists
+            .iter()
+            .filter(|list| trusts_project || list.author == Author::User || list.effect != RuleEffect::Allow);
+        believed.fold(RuleSet::default(), |set, list| set.with(list.effect, &list.origin, list.rules.iter().cloned()))
+    }
+
+    /// Returns the folders that are worked in beside the project.
+    pub(super) fn directories(&self, trusts_project: bool) -> Vec<PathBuf> {
+        let believed = self.directories.iter().filter(|(author, _)| trusts_project || *author == Author::User);
+        believed.map(|(_, path)| path.clone()).collect()
+    }
+
+    /// Returns the permissions of a session in a project.
+    pub(super) fn permissions(&self, permissions: Permissions, trusts_project: bool) -> Permissions {
+        let permissions = permissions.under(self.ruleset(trusts_project));
+        if self.forbids_bypass { permissions.at_most(PermissionMode::AcceptEdits) } else { permissions }
+    }
+
+    /// Returns what rules keep from tools that search and from commands in the sandbox; a pattern that is none keeps all of
+    /// the project from them.
+    pub(super) fn denied_paths(&self, root: &Path) -> DeniedPaths {
+        let set = self.ruleset(false);
+        let all = || vec![globset::escape(&root.to_string_lossy())];
+        DeniedPaths::new(root, set.denied_paths(false), set.denied_paths(true))
+            .or_else(|_| DeniedPaths::new(root, all(), all()))
+            .unwrap_or_default()
+    }
+
+    /// Returns what of this the project brings that lets more happen.
+    pub(super) fn brought(&self) -> Vec<BroughtItem> {
+        let allowing = |list: &&RuleList| list.author == Author::Project && list.effect == RuleEffect::Allow;
+        let rules = self.lists.iter().filter(allowing).flat_map(|list| {
+            let item = |rule: &Rule| BroughtItem { kind: BroughtKind::Rule, text: rule.text().to_owned() };
+            list.rules.iter().map(item)
+        });
+        let theirs = self.directories.iter().filter(|(author, _)| *author == Author::Project);
+        let folders = theirs
+            .map(|(_, path)| BroughtItem { kind: BroughtKind::Directory, text: path.to_string_lossy().into_owned() });
+        rules.chain(folders).collect()
+    }
+}
+
+struct Reader<'a> {
+    ground: &'a ProjectRoot,
+    home: Option<&'a Path>,
+    all: SessionRules,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn report(&mut self, origin: &RuleOrigin, text: String) {
+        self.diagnostics.push(match origin {
+            RuleOrigin::Settings(path) => Diagnostic::in_file(path, text),
+            RuleOrigin::Flag | RuleOrigin::Config => Diagnostic::new(text),
+        });
+    }
+
+    /// Reads what is denied, what asks and what is allowed.
+    fn lists(&mut self, origin: &RuleOrigin, author: Author, texts: [&Vec<String>; 3]) {
+        let places = Places { project: &self.ground.root, home: self.home };
+        let tools = standard_tools(&Shell::default());
+        for (effect, texts) in [RuleEffect::Deny, RuleEffect::Ask, RuleEffect::Allow].into_iter().zip(texts) {
+            let mut rules = Vec::new();
+            for text in texts {
+                let rule = Rule::parse(text, places, |tool| tools.kind_of(tool));
+                let known = tools.names().any(|tool| rule.names(tool));
+                let diagnostic = match (Rule::check(text), effect) {
+                    (Err(error), RuleEffect::Allow) => Some(format!("{error}. It allows nothing.")),
+                    (Err(error), _) => Some(error.to_string()),
+                    (Ok(()), _) if !known || rule.is_clear() => None,
+                    (Ok(()), RuleEffect::Allow) => {
+                        Some(format!("`{}` is not understood; it allows nothing.", rule.text()))
+                    }
+                    (Ok(()), _) => {
+                        let (text, tool) = (rule.text(), rule.tool());
+                        Some(format!("`{text}` is not understood; it holds for every use of {tool}."))
+                    }
+                };
+                if let Some(diagnostic) = diagnostic {
+                    self.report(origin, sanitize_line(&diagnostic).into_owned());
+                }
+                rules.push(rule);
+            }
+            if !rules.is_empty() {
+                self.all.lists.push(RuleList { effect, origin: origin.clone(), author, rules });
+            }
+        }
+    }
+
+    fn directories(&mut self, origin: &RuleOrigin, author: Author, paths: impl Iterator<Item = PathBuf>) {
+        for path in paths {
+            let full = match (path.strip_prefix("~"), self.home) {
+                (Ok(below), Some(home)) => home.join(below),
+                _ => self.ground.root.join(&path),
+            };
+            let shown = sanitize_line(&path.to_string_lossy()).into_owned();
+            match std::fs::canonicalize(&full) {
+                Err(error) => self.report(origin, format!("the directory {shown} is left out: {error}.")),
+                Ok(real) if self.home.is_some_and(|home| home.starts_with(&real)) || real.parent().is_none() => {
+                    self.report(origin, format!("the directory {shown} is left out: it holds your home."));
+                }
+                Ok(real) => self.all.directories.push((author, real)),
+            }
+        }
+    }
+}

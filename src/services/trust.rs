@@ -1,0 +1,100 @@
+//! Whether the user trusts what a folder brings: found at the start, kept when an answer says so.
+//!
+//! Owns what it takes to believe a folder. Leaves the file to `session`. Invariant: what a folder brings acts only once
+//! the user has seen it in a list and said yes, or started with `--trust`.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::rules::SessionRules;
+use super::{Bootstrap, Options, SessionHandles};
+use crate::agent::{Place, SessionEvent, Sink};
+use crate::config::Paths;
+use crate::definition::Library;
+use crate::message::sanitize_line;
+use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Permissions};
+use crate::session::TrustedItems;
+
+/// Finds out what the folder brings, and whether the user trusts all of it.
+pub(super) fn look(
+    options: &Options,
+    rules: &SessionRules,
+    library: &Library,
+    (paths, place): (Option<&Paths>, &Place),
+) -> FolderTrust {
+    let agents = library.project_files().into_iter().map(|path| {
+        let inside = path.strip_prefix(place.project.as_path()).unwrap_or(&path);
+        BroughtItem { kind: BroughtKind::Agent, text: inside.to_string_lossy().into_owned() }
+    });
+    let mut brings: Vec<BroughtItem> = agents.chain(rules.brought()).collect();
+    brings.sort();
+    brings.dedup();
+    let is_known = || {
+        let trusted = paths.map(|paths| kept(paths, place).read()).unwrap_or_default();
+        brings.iter().all(|item| trusted.contains(item))
+    };
+    let is_trusted = options.trust || is_known();
+    FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted }
+}
+
+fn kept(paths: &Paths, place: &Place) -> TrustedItems {
+    TrustedItems::new(&paths.state_dir, &place.project)
+}
+
+/// Checks that a run without anybody to ask may begin.
+///
+/// # Errors
+/// Returns what the folder brings, and what to do.
+pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
+    let trust = &bootstrap.trust;
+    if trust.is_trusted {
+        return Ok(());
+    }
+    bail!(
+        "{} brings {} that you have not trusted. Start `belvedere` there once to look, or pass --trust.",
+        sanitize_line(&trust.folder),
+        trust.summary()
+    )
+}
+
+/// Says what the folder brings, and starts to carry out what the user says of that. Returns where their word goes; `None`
+/// if the folder brings nothing.
+pub(super) async fn attend(
+    (mut trust, rules, library): (FolderTrust, SessionRules, Arc<Library>),
+    place: (Option<&Paths>, &Place),
+    (permissions, sink): (&Permissions, &Sink),
+    handles: &mut SessionHandles,
+) -> Option<mpsc::UnboundedSender<bool>> {
+    if trust.brings.is_empty() {
+        return None;
+    }
+    sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
+    if !trust.is_trusted {
+        sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
+    }
+    let kept = place.0.map(|paths| kept(paths, place.1));
+    let (permissions, sink) = (permissions.clone(), sink.clone());
+    let (words, mut waiting) = mpsc::unbounded_channel();
+    handles.trusting = Some(tokio::spawn(async move {
+        while let Some(is_trusted) = waiting.recv().await {
+            trust.is_trusted = is_trusted;
+            let brings = if is_trusted { trust.brings.clone() } else { Vec::new() };
+            let (library, kept) = (library.clone(), kept.clone());
+            let written = spawn_blocking(move || {
+                library.trust_project(is_trusted);
+                library.reload();
+                kept.map_or(Ok(()), |kept| kept.write(brings))
+            });
+            permissions.set_ruleset(rules.ruleset(is_trusted));
+            permissions.open_directories(rules.directories(is_trusted));
+            if let Ok(Err(error)) = written.await {
+                sink.notify(format!("Trusted for this session only: {error}.")).await;
+            }
+            sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
+        }
+    }));
+    Some(words)
+}

@@ -1,0 +1,69 @@
+//! The question whether the user trusts what a folder brings.
+
+use belvedere::agent::SessionEvent;
+use belvedere::app::Effect;
+use belvedere::permission::{BroughtItem, BroughtKind, FolderTrust};
+use belvedere::subagent::Command;
+
+use crate::screens::stage::Stage;
+
+fn brings(count: usize, is_trusted: bool) -> SessionEvent {
+    let rule = |number| BroughtItem { kind: BroughtKind::Rule, text: format!("Bash(make t{number}\u{202e}:*)") };
+    let agent = BroughtItem { kind: BroughtKind::Agent, text: ".claude/agents/rev`iewer`.md".to_owned() };
+    let brings = std::iter::once(agent).chain((1..count).map(rule)).collect();
+    SessionEvent::FolderTrust { trust: FolderTrust { folder: "/src/shop".to_owned(), brings, is_trusted } }
+}
+
+fn trusts(is_trusted: bool) -> Effect {
+    Effect::Command(Command::TrustFolder { is_trusted })
+}
+
+#[test]
+fn a_folder_is_trusted_only_by_a_key_that_was_meant() {
+    let mut stage = Stage::new(80, 24);
+    stage.session(brings(3, false));
+    insta::assert_snapshot!("trust-80x24", stage.text());
+    assert_eq!([stage.burst("y"), stage.wait(400)].concat(), [], "typed ahead");
+    assert!(stage.text().contains("too early"), "{}", stage.text());
+    stage.wait(600);
+    assert_eq!(stage.keys("y"), [trusts(true)]);
+    stage.session(brings(3, true));
+    assert!(stage.text().contains("in use from now on"), "{}", stage.text());
+}
+
+#[test]
+fn what_is_hidden_is_not_trusted() {
+    let mut stage = Stage::new(60, 15);
+    stage.session(brings(40, false));
+    stage.frame();
+    stage.wait(600);
+    for _ in 0..3 {
+        assert_eq!(stage.keys("y"), [], "there is more");
+        stage.frame();
+        stage.wait(600);
+    }
+    for _ in 0..20 {
+        stage.frame();
+        stage.wait(600);
+        if stage.keys("y") == [trusts(true)] {
+            return;
+        }
+    }
+    panic!("the end is never reached: {}", stage.text());
+}
+
+#[test]
+fn no_is_kept_and_can_be_changed() {
+    let mut stage = Stage::new(80, 24);
+    stage.session(brings(2, false));
+    stage.wait(600);
+    assert_eq!(stage.keys("n"), []);
+    assert!(!stage.text().contains("trust this folder?"));
+    stage.session(brings(2, false));
+    assert!(!stage.text().contains("trust this folder?"), "it is asked once");
+    stage.keys("/trust<enter>");
+    stage.wait(600);
+    assert_eq!(stage.keys("y"), [trusts(true)]);
+    stage.session(brings(2, true));
+    assert!(stage.keys("/trust no<enter>").contains(&trusts(false)));
+}

@@ -1,0 +1,134 @@
+//! What a folder brings, and rules of settings files: the real binary in folders of strangers.
+
+use std::process::Output;
+
+use super::{Bench, text};
+
+fn said(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// A folder that brings an agent, rules and further folders.
+fn stranger() -> Bench {
+    let bench = Bench::new();
+    bench.file(".claude/agents/mine.md", "---\nname: mine\ndescription: Brought along\n---\nYou work.\n");
+    bench.file(
+        ".claude/settings.json",
+        r#"{"permissions": {"allow": ["Bash(touch:*)"], "deny": ["Read(./.env)"], "additionalDirectories": ["src"]},
+            "hooks": {"PreToolUse": []}}"#,
+    );
+    bench.file("src/a.rs", "fn a() {}\n");
+    bench.file(".env", "CANARY\n");
+    bench
+}
+
+#[test]
+fn nothing_that_a_folder_brings_is_used_before_it_is_trusted() {
+    let bench = stranger();
+    let output = bench.ask("run `touch made.txt`", &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let expected = "brings 1 agent, 1 rule that allows, 1 further folder that you have not trusted";
+    assert!(said(&output).contains(expected), "{output:?}");
+    assert!(!bench.project.path().join("made.txt").exists());
+
+    let output = bench.ask("run `touch made.txt`", &["--trust"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(bench.project.path().join("made.txt").exists());
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "it was for that session");
+}
+
+#[test]
+fn what_is_said_of_a_folder_is_kept_and_what_comes_later_is_asked_about_anew() {
+    let bench = stranger();
+    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    session.until("not used until you trust it");
+    session.line("/trust");
+    session.line("/trust yes");
+    session.line("/quit");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    for line in ["not trusted: none of it is used", "agent .claude/agents/mine.md", "allows Bash(touch:*)"] {
+        assert!(out.contains(line), "no {line:?} in {out}");
+    }
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
+    bench.file(".claude/agents/mine.md", "---\nname: mine\ndescription: Another\n---\nYou work.\n");
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0), "the same file");
+    bench.file(".claude/agents/deep/later.md", "---\nname: later\ndescription: d\n---\nYou work.\n");
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2));
+    let kept = bench.home.path().join(".local/state/belvedere");
+    let files = walk(&kept).into_iter().filter(|path| path.ends_with("trust.toml")).collect::<Vec<_>>();
+    assert_eq!(files.len(), 1, "{files:?}");
+    std::fs::write(&files[0], "project = 1\n").unwrap();
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "what cannot be read trusts nothing");
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn rules_of_settings_hold_and_the_one_that_decides_is_named() {
+    let bench = stranger();
+    bench.at_home(".claude/settings.json", r#"{"permissions": {"allow": ["Bash(make)"], "ask": ["Bash(false)"]}}"#);
+    bench.at_home(".config/belvedere/config.toml", "disallowed_tools = [\"Bash(git push:*)\"]\n");
+    let check = |call: &str| {
+        let output = bench.command(&["permissions", "check", call]).output().unwrap();
+        (output.status.code().unwrap(), said(&output).replace(bench.home.path().to_str().unwrap(), "HOME"))
+    };
+    for (call, code, words) in [
+        ("Bash(git push)", 1, "deny Bash(git push:*) (your configuration)"),
+        ("Bash(timeout 5 git push)", 1, "deny Bash(git push:*)"),
+        ("Bash(make)", 0, "rule: allow Bash(make) (HOME/.claude/settings.json)"),
+        ("Bash(false)", 4, "rule: ask Bash(false)"),
+        ("Read(.env)", 1, "deny Read(./.env)"),
+        ("Read(src/a.rs)", 0, "reading in the project is free"),
+        ("Edit(src/a.rs)", 4, "every edit needs approval"),
+        ("Bash(touch x)", 4, "it may modify files"),
+        ("Agent(explore)", 0, "nothing forbids"),
+        ("Bash(", 2, "no closing parenthesis"),
+    ] {
+        let (status, said) = check(call);
+        assert!(status == code && said.contains(words), "{call}: {status} {said}");
+    }
+    let output = bench.command(&["permissions", "check", "Bash(touch x)", "--trust"]).output().unwrap();
+    assert!(said(&output).starts_with("allow: rule: allow Bash(touch:*)"), "{output:?}");
+    let listed = said(&bench.command(&["permissions"]).output().unwrap());
+    let order: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(order, ["mode:", "deny", "deny", "ask", "allow", "not"], "{listed}");
+}
+
+#[test]
+fn what_is_denied_is_read_by_no_tool() {
+    let bench = stranger();
+    for request in ["run `cat .env`", "read .env", "grep CANARY"] {
+        let output = bench.ask(request, &["--trust", "--disallowedTools", "Bash(rm:*)"]);
+        assert!(!text(&output.stdout).contains("CANARY\n"), "{request}: {output:?}");
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_named_and_the_others_hold() {
+    let bench = Bench::new();
+    bench.file(".claude/settings.json", "{\"permissions\": {\"deny\": \"all\"}}");
+    bench.at_home(
+        ".claude/settings.json",
+        r#"{"permissions": {"allow": ["Bash(", "Read(", "Edit(docs/**)"], "deny": ["Bash()"], "defaultMode": "auto",
+            "additionalDirectories": ["/nowhere/at/all", "~"]}}"#,
+    );
+    let listed = said(&bench.command(&["permissions"]).output().unwrap());
+    for words in [
+        "allow Edit(docs/**)",
+        "settings.json: invalid type: string \"all\", expected a sequence",
+        "`Bash(` is not a rule",
+        "It allows nothing.",
+        "`Bash()` is not a rule",
+        "`defaultMode` `auto` works as `default` here",
+        "the directory /nowhere/at/all is left out",
+        "the directory ~ is left out: it holds your home.",
+    ] {
+        assert!(listed.contains(words), "no {words:?} in {listed}");
+    }
+    bench.ask("run `touch made.txt`", &["--allowedTools", "Bash(touch:*)"]);
+    assert!(!bench.project.path().join("made.txt").exists(), "a denial that is not understood denies all");
+}
