@@ -15,8 +15,10 @@ use tokio::time::{sleep, timeout};
 use super::run::Run;
 use super::{Agent, Status, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
-use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
-use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, PermissionMode, Preview};
+use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult, without_speakers};
+use crate::permission::{
+    Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, PermissionMode, Preview, ToolKind,
+};
 use crate::tool::{
     AnyTool, Concurrency, FileChange, ParsedCall, PreparedCall, SandboxUse, ToolContext, ToolOutput, asked_title,
     bound_text,
@@ -350,6 +352,8 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
     match answer {
         Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
+        // No text can stand in the place of a call.
+        Waited::Answered(Answer::Edited { .. }) => Err(ToolOutput::error(refusal(None))),
         Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => Err(ToolOutput::error(reason)),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
     }
@@ -439,8 +443,14 @@ async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult,
     let agent = run.agent;
     // Here passes all that tools find out: to the model, the log, the screen and standard output.
     let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
+    // What a file holds has to be read as it is, or no edit of it would fit. Reports have tags of the program's own.
+    let kind = agent.tools.find(&call.name).map(|tool| tool.kind());
+    let is_foreign = matches!(kind, Some(ToolKind::Execute | ToolKind::Search | ToolKind::Other));
+    let safe = |text: &str| if is_foreign { without_speakers(text).into_owned() } else { text.to_owned() };
     let content = output.content.into_iter().map(|part| match part {
-        ResultPart::Text { text } => ResultPart::Text { text: bound_text(&secrets.redact(&text), limit).into_owned() },
+        ResultPart::Text { text } => {
+            ResultPart::Text { text: bound_text(&safe(&secrets.redact(&text)), limit).into_owned() }
+        }
         image @ ResultPart::Image { .. } => image,
     });
     let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };

@@ -54,7 +54,9 @@ pub struct Agent {
     pub provider: Arc<dyn Provider>,
     pub model: Arc<Model>,
     /// Who summarizes its conversation, if it does not do so itself.
-    pub summarizer: Option<Summarizer>,
+    pub summarizer: Option<SideModel>,
+    /// Who judges whether its report carries instructions, if anyone does.
+    pub judge: Option<SideModel>,
     /// How hard the model shall think; models that do not know it are not asked.
     pub effort: Option<Effort>,
     pub tools: ToolSet,
@@ -88,8 +90,8 @@ pub struct Place {
     pub origin: Arc<std::path::PathBuf>,
 }
 
-/// A model that summarizes conversations; `Err` says why the one that was named cannot.
-pub type Summarizer = Result<(Arc<dyn Provider>, Arc<Model>), String>;
+/// A model that is asked beside the conversation, for a summary or a judgment; `Err` says why the one that was named cannot.
+pub type SideModel = Result<(Arc<dyn Provider>, Arc<Model>), String>;
 
 /// When an agent has to stop. `None` means no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -138,6 +138,7 @@ impl LastRun {
             elapsed_ms: u64::try_from(open.last.duration_since(open.since).as_millis()).unwrap_or(0),
             tools_run: open.tools_run.clone(),
             files: open.files.clone(),
+            doubt: None,
         })
     }
 }

@@ -42,6 +42,9 @@ pub struct Outcome {
     pub tools_run: BTreeMap<String, u32>,
     /// Files its tools wrote.
     pub files: FileTally,
+    /// Why its report may carry instructions to whoever reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 impl Outcome {

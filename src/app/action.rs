@@ -140,6 +140,7 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Confirm, Action::Leave, "cancel"),
     (Context::Rewind, Action::Leave, "cancel"),
     (Context::Wizard, Action::Accept, "accept and continue"),
+    (Context::Approvals, Action::Editor, "edit the report in $EDITOR"),
     (Context::Wizard, Action::Editor, "edit the text in $EDITOR"),
     (Context::Wizard, Action::MoveUp, "select the row above"),
     (Context::Wizard, Action::MoveDown, "select the row below"),

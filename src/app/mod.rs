@@ -192,7 +192,9 @@ impl App {
             Event::RewindPlanned { messages, plan } => overlay::rewind::planned(self, messages, plan),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
-                if !self.overlay.wizard_mut().edited_outside(&text) {
+                if !self.approvals.edited_outside(&text, &mut self.out)
+                    && !self.overlay.wizard_mut().edited_outside(&text)
+                {
                     self.messages.edited_outside(&text, &self.agents);
                     self.update_prompt_label();
                 }

@@ -96,6 +96,26 @@ pub(super) const ROWS: &[SettingRow] = &[
         project: ProjectRule::Never("it decides who receives your files"),
     },
     SettingRow {
+        name: "reports",
+        set: Setter::Text(|config, word| {
+            config.asks_reports = match word.as_str() {
+                "send" => false,
+                "ask" => true,
+                _ => return Err(format!("unknown word `{word}`; one of send, ask")),
+            };
+            Ok(())
+        }),
+        project: ProjectRule::Tighten(|config| u64::from(!config.asks_reports)),
+    },
+    SettingRow {
+        name: "judge_model",
+        set: Setter::Text(|config, name| {
+            config.judge_model = Some(name).filter(|name| !name.trim().is_empty());
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides who receives your files"),
+    },
+    SettingRow {
         name: "permission_mode",
         set: Setter::Text(|config, name| {
             config.permission_mode = name.parse()?;

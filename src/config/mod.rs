@@ -29,6 +29,10 @@ pub struct Config {
     pub model: Option<String>,
     /// The model that summarizes conversations; `None` leaves it to the one whose conversation it is.
     pub compact_model: Option<String>,
+    /// Whether the user looks at each report before it is read.
+    pub asks_reports: bool,
+    /// The model that judges whether reports carry instructions; `None` asks none.
+    pub judge_model: Option<String>,
     pub permission_mode: PermissionMode,
     pub limits: LimitSettings,
     pub ui: Ui,

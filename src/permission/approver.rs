@@ -50,6 +50,11 @@ impl ApprovalRequest {
         }
     }
 
+    /// Returns `true` if this is about a report, which is sent or withheld.
+    pub fn is_of_report(&self) -> bool {
+        matches!(self.preview, Some(Preview::Report { .. }))
+    }
+
     pub fn is_shown_whole(&self) -> bool {
         self.preview.as_ref().is_none_or(|preview| preview.omitted() == 0)
     }
@@ -63,13 +68,17 @@ pub enum Preview {
     Note {
         text: String,
     },
+    /// What a subagent says to the agent that asks to read it.
+    Report {
+        text: String,
+    },
 }
 
 impl Preview {
     pub fn omitted(&self) -> usize {
         match self {
             Self::Diff(diff) => diff.omitted,
-            Self::Note { .. } => 0,
+            Self::Note { .. } | Self::Report { .. } => 0,
         }
     }
 }
@@ -82,6 +91,10 @@ pub enum Answer {
     Always,
     /// Yes, and everything the offered grant covers in this project, also in later sessions.
     Project,
+    /// Yes, with this text in the place of the one that was shown.
+    Edited {
+        text: String,
+    },
     No {
         comment: Option<String>,
     },
@@ -94,7 +107,7 @@ pub enum Answer {
 impl Answer {
     #[must_use]
     pub fn is_yes(&self) -> bool {
-        matches!(self, Self::Once | Self::Always | Self::Project)
+        matches!(self, Self::Once | Self::Always | Self::Project | Self::Edited { .. })
     }
 }
 

@@ -57,7 +57,8 @@ use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, SessionMeta, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
+    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, ReportReview, Tree, TreeSetup,
+    Unattended,
 };
 use crate::tool::{FileCopies, schema_of};
 
@@ -122,6 +123,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
         compact_model: config.compact_model.clone(),
+        review: ReportReview { asks: config.asks_reports, judge: config.judge_model.clone() },
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),

@@ -21,6 +21,7 @@ use crate::subagent::limits::{Refusal, TreeLimits};
 use crate::subagent::main_agent::connection::{Connection, ResolveModel};
 use crate::subagent::registry::Registry;
 use crate::subagent::run::read_back::ReadBack;
+use crate::subagent::run::review::ReportReview;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
@@ -55,6 +56,8 @@ pub struct TreeSetup {
     pub subagent_model: Option<String>,
     /// The model that summarizes conversations; `None` leaves it to the one that answers.
     pub compact_model: Option<String>,
+    /// Who looks at reports before they are read.
+    pub review: ReportReview,
     pub user_dirs: UserDirs,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
@@ -238,6 +241,7 @@ impl Outcome {
             elapsed_ms: 0,
             tools_run: BTreeMap::new(),
             files: crate::agent::FileTally::default(),
+            doubt: None,
         }
     }
 }

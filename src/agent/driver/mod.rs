@@ -1,5 +1,6 @@
 //! The driver of the loop: turns, limits, stops, and the outcome.
 
+mod judge;
 mod room;
 
 use std::collections::HashSet;
@@ -52,7 +53,7 @@ async fn carry_out(job: Job<'_>, agent: &Agent, transcript: Transcript) -> (Outc
     let mut driver = Driver::new(&run, transcript);
     let end = Box::pin(driver.watched(job)).await;
     agent.inbox.close();
-    let (outcome, transcript) = driver.conclude(end);
+    let (outcome, transcript) = driver.conclude(end).await;
     run.emit(EventKind::Ended { outcome: outcome.clone() }).await;
     (outcome, transcript)
 }
@@ -398,7 +399,8 @@ impl<'a> Driver<'a> {
         self.run.emit(kind).await;
     }
 
-    fn conclude(mut self, end: End) -> (Outcome, Transcript) {
+    async fn conclude(mut self, end: End) -> (Outcome, Transcript) {
+        let doubt = self.doubt().await;
         self.transcript.interrupt_pending();
         let answer = self.answer.join("");
         let (status, words, reason) = match end {
@@ -430,6 +432,7 @@ impl<'a> Driver<'a> {
             elapsed_ms: millis(self.run.started.elapsed()),
             tools_run: self.run.tools_run(),
             files: self.files,
+            doubt,
         };
         (outcome, self.transcript)
     }

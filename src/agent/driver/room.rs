@@ -197,7 +197,7 @@ impl Driver<'_> {
     }
 
     /// Sends a request beside the turns. Returns what it has used too; `Err` says why it was not sent.
-    async fn ask_aside(
+    pub(super) async fn ask_aside(
         &self,
         mut request: Request,
         provider: &dyn Provider,
@@ -218,7 +218,7 @@ impl Driver<'_> {
     }
 
     /// Counts what a summary took as part of the run, and returns its cost.
-    fn count_aside(&mut self, usage: Usage, model: &Model) -> Option<f64> {
+    pub(super) fn count_aside(&mut self, usage: Usage, model: &Model) -> Option<f64> {
         let cost_usd = model.price.map(|price| price.cost(&usage));
         self.usage += usage;
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {

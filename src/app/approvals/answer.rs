@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use ratatui::layout::Rect;
 
-use super::question::{QuestionSeen, wanted_rows};
+use super::question::{QuestionSeen, SeenRows, wanted_rows};
 use super::{Approvals, Expanded, Hidden};
+use crate::app::Effect;
 use crate::app::action::Action;
 use crate::app::key::{Input, Mods};
 use crate::app::layout::QuestionRoom;
 use crate::app::outbox::Outbox;
-use crate::permission::{AccessKind, ActiveGrant, Answer, ApprovalId, Grant, RuleNotice};
+use crate::message::reveal;
+use crate::permission::{AccessKind, ActiveGrant, Answer, ApprovalId, Grant, Preview, RuleNotice};
 use crate::subagent::Command;
 
 /// Rows of a question besides its details: its heading, why it is asked, and its keys.
@@ -60,7 +62,7 @@ impl Approvals {
             return None;
         }
         let answer = match action {
-            Action::ApproveOnce => Answer::Once,
+            Action::ApproveOnce => self.edited().map_or(Answer::Once, |text| Answer::Edited { text }),
             Action::ApproveAlways | Action::ApproveProject if !grant => {
                 out.warn("this can only be allowed once");
                 return None;
@@ -84,6 +86,36 @@ impl Approvals {
             _ => self.guard.hold(id, answer, out.now()),
         }
         None
+    }
+
+    fn edited(&self) -> Option<String> {
+        self.queue.get(self.at)?.edited.clone()
+    }
+
+    /// Opens the report that the question is about in `$EDITOR`.
+    pub(in crate::app) fn open_editor(&mut self, out: &mut Outbox) {
+        let Some(open) = self.queue.get(self.at).filter(|open| open.request.is_of_report()) else {
+            out.inform("only reports can be edited");
+            return;
+        };
+        let Some(Preview::Report { text }) = &open.request.preview else { return };
+        let text = open.edited.clone().unwrap_or_else(|| text.clone());
+        self.editing = Some(open.request.id.clone());
+        out.push(Effect::EditText(text));
+    }
+
+    /// Takes a report back from `$EDITOR`, to be shown anew before it is sent. Returns `false` if none was there.
+    pub(in crate::app) fn edited_outside(&mut self, text: &str, out: &mut Outbox) -> bool {
+        let Some(id) = self.editing.take() else { return false };
+        let Some(open) = self.queue.iter_mut().find(|open| open.request.id == id) else {
+            out.inform("the question is no longer open");
+            return true;
+        };
+        open.request.preview = Some(Preview::Report { text: reveal(text).into_owned() });
+        (open.edited, open.seen) = (Some(text.to_owned()), SeenRows::default());
+        self.edits += 1;
+        out.redraw();
+        true
     }
 
     /// Says no to a question, and why.

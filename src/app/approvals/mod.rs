@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use self::guard::TypeAhead;
 use self::question::{MAX_NOTE, QuestionSeen, SeenRows};
-use crate::message::{AgentId, reveal_line, sanitize_line};
+use crate::message::{AgentId, reveal, reveal_line, sanitize_line};
 use crate::permission::RuleNotice;
 use crate::permission::{ActiveGrant, ApprovalId, ApprovalRequest, Preview};
 
@@ -35,6 +35,10 @@ pub struct Approvals {
     /// What is allowed in advance, by origin.
     grants: Vec<ActiveGrant>,
     rules: Vec<RuleNotice>,
+    /// The question whose report is in `$EDITOR`.
+    editing: Option<ApprovalId>,
+    /// How often that was done.
+    edits: usize,
     /// How many questions an answer settled besides its own, and until when more count as its doing.
     also_allowed: Option<(usize, Instant)>,
 }
@@ -43,6 +47,8 @@ pub struct Approvals {
 struct Open {
     request: ApprovalRequest,
     seen: SeenRows,
+    /// What the user has written in the place of the report that it is about.
+    edited: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,6 +78,11 @@ impl Approvals {
     /// Returns what of the shown question has been on the screen.
     pub fn seen(&self) -> Option<&SeenRows> {
         self.queue.get(self.at).map(|open| &open.seen)
+    }
+
+    /// Returns how often a question has come back with another text.
+    pub fn edits(&self) -> usize {
+        self.edits
     }
 
     pub fn expanded(&self) -> Expanded {
@@ -175,11 +186,13 @@ impl Approvals {
         }
         let mut request = request.clone();
         request.title = request.act().into_owned();
-        if let Some(Preview::Note { text }) = &mut request.preview {
-            *text = reveal_line(text).chars().take(MAX_NOTE).collect();
+        match &mut request.preview {
+            Some(Preview::Note { text }) => *text = reveal_line(text).chars().take(MAX_NOTE).collect(),
+            Some(Preview::Report { text }) => *text = reveal(text).into_owned(),
+            Some(Preview::Diff(_)) | None => {}
         }
         request.reason = sanitize_line(&request.reason).into_owned();
-        self.queue.push_back(Open { request, seen: SeenRows::default() });
+        self.queue.push_back(Open { request, seen: SeenRows::default(), edited: None });
         if self.queue.len() == 1 {
             self.appeared();
         }

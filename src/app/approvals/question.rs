@@ -136,7 +136,7 @@ pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, columns: usize, mos
             let columns = (columns + 2).saturating_sub(NOTE_INDENT);
             (text_rows(text, columns, MAX_NOTE_ROWS).min(MAX_NOTE_ROWS), 0)
         }
-        Some(Preview::Note { text }) => {
+        Some(Preview::Note { text } | Preview::Report { text }) => {
             let rows = text_rows(text, columns, left);
             (rows, rows)
         }

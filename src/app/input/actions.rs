@@ -190,6 +190,7 @@ impl App {
                 self.edited();
             }
             Action::HistorySearch => self.messages.composer_mut().start_search(),
+            Action::Editor if self.focus() == Focus::Approvals => self.approvals.open_editor(&mut self.out),
             Action::Editor => self.messages.open_editor(&mut self.out),
             Action::CycleMode => self.set_mode(self.status.mode.next()),
             Action::Interrupt => self.interrupt(),

@@ -207,7 +207,7 @@ impl LineRenderer {
         match &request.preview {
             Some(Preview::Note { text }) if is_said(request) => rows.push(format!("says: {}", reveal_line(text))),
             Some(Preview::Note { text }) => rows.push(reveal_line(text).into_owned()),
-            Some(Preview::Diff(_)) | None => {}
+            Some(Preview::Diff(_) | Preview::Report { .. }) | None => {}
         }
         let mut lines: Vec<String> = rows.into_iter().map(|row| format!("{SET_IN}{row}")).collect();
         lines.extend(diff_rows(request));

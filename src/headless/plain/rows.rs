@@ -4,7 +4,7 @@
 
 use crate::definition::{DefinitionState, Listed};
 use crate::message::format::{counted, millis, seconds};
-use crate::message::{Diagnostic, DiffLine, FileDiff, LineKind, sanitize_line};
+use crate::message::{Diagnostic, DiffLine, FileDiff, LineKind, reveal_line, sanitize_line};
 use crate::permission::{ApprovalRequest, Preview};
 use crate::session::SessionSummary;
 
@@ -16,14 +16,19 @@ pub(super) fn set_in(row: &str) -> String {
     if row.is_empty() { String::new() } else { format!("{SET_IN}{row}") }
 }
 
-/// Returns the lines of the change that a question is about, if it is about one.
+/// Returns the lines of the change, or of the report, that a question is about.
 pub(super) fn diff_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
-    rows(diff_of(request), |_| true)
+    rows(diff_of(request), |_| true).chain(report_rows(request))
 }
 
-/// Returns those of them that are changed.
+/// Returns those of them that are changed, or all of a report.
 pub(super) fn changed_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
-    changed(diff_of(request))
+    changed(diff_of(request)).chain(report_rows(request))
+}
+
+fn report_rows(request: &ApprovalRequest) -> Vec<String> {
+    let Some(Preview::Report { text }) = &request.preview else { return Vec::new() };
+    text.lines().map(|line| format!("{SET_IN}{}", reveal_line(line))).collect()
 }
 
 /// Returns the lines that are changed in a file.

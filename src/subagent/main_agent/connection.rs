@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::Summarizer;
+use crate::agent::SideModel;
 use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
 use crate::provider::model::list_price;
@@ -99,13 +99,13 @@ impl ModelSources<'_> {
 }
 
 impl Connection {
-    /// Finds who summarizes the conversations of an agent that this connection answers; `None` if it does so itself.
-    pub(in crate::subagent) fn summarizer(
+    /// Finds who is asked beside the conversations of an agent that this connection answers; `None` if nobody is named.
+    pub(in crate::subagent) fn side_model(
         &self,
         named: Option<&str>,
         main: &Self,
         resolve: &ResolveModel,
-    ) -> Option<Summarizer> {
+    ) -> Option<SideModel> {
         let wish = ModelRequest { name: named?, scope: ModelScope::Anywhere, parent: self, main };
         Some(resolve(&wish).map(|found| (found.provider, found.model)))
     }

@@ -90,7 +90,9 @@ impl Tree {
             id: AgentId::MAIN,
             depth: 0,
             system,
-            summarizer: connection.summarizer(setup.compact_model.as_deref(), &connection, &setup.resolve_model),
+            summarizer: connection.side_model(setup.compact_model.as_deref(), &connection, &setup.resolve_model),
+            // Its answer is for the user.
+            judge: None,
             provider: connection.provider,
             model: connection.model,
             effort: lead.definition.as_deref().and_then(effort_of),

@@ -5,4 +5,5 @@
 
 pub mod read_back;
 pub mod report;
+pub(super) mod review;
 pub(super) mod run_guard;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::agent::Outcome;
 use crate::message::format::{grouped, seconds};
-use crate::message::{REPORT_TAGS, ReportParts, sanitize, sanitize_line};
+use crate::message::{REPORT_TAGS, ReportParts, escape_tags, sanitize, sanitize_line, speaks, tag_name};
 
 #[derive(Debug)]
 pub struct ReportSource<'a> {
@@ -123,14 +123,14 @@ pub(in crate::subagent) fn escape(text: &str) -> String {
         if imitates_a_head(line) {
             safe.push('\\');
         }
-        safe.push_str(&escape_tags(line));
+        safe.push_str(&escape_frame(line));
     }
     safe
 }
 
 /// Makes a text of a stranger harmless within one line of the head.
 fn line(text: &str) -> String {
-    escape_tags(&sanitize_line(text))
+    escape_frame(&sanitize_line(text))
 }
 
 /// Returns `true` if a line begins like one of the head's, also in Markdown's emphasis, quotes and lists.
@@ -141,41 +141,16 @@ fn imitates_a_head(line: &str) -> bool {
     HEADS.iter().any(|head| word.eq_ignore_ascii_case(head))
 }
 
-/// Tags that a model could take for the program's own.
-const FRAME_TAGS: [&str; 18] = [
-    "memory",
-    "summary",
-    "findings",
-    "answer",
-    "context",
-    "project_agents",
-    "system",
-    "system-reminder",
-    "human",
-    "assistant",
-    "user",
-    "function_calls",
-    "function_results",
-    "invoke",
-    "tool_use",
-    "tool_call",
-    "tool_result",
-    "result",
-];
+/// Tags that a model could take for the program's own, beside those of speakers.
+const FRAME_TAGS: [&str; 9] =
+    ["memory", "summary", "findings", "answer", "context", "project_agents", "system", "user", "result"];
 
-fn escape_tags(line: &str) -> String {
-    let mut safe = String::with_capacity(line.len());
-    for (at, piece) in line.split('<').enumerate() {
-        if at > 0 {
-            let name = piece.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-            let name = name.split(|c: char| c == '>' || c == '/' || c.is_whitespace()).next().unwrap_or_default();
-            // A bar begins the control words of many local models, such as `<|im_start|>`.
-            let imitates = piece.starts_with('|') || FRAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag));
-            safe.push_str(if imitates { "&lt;" } else { "<" });
-        }
-        safe.push_str(piece);
-    }
-    safe
+fn escape_frame(line: &str) -> String {
+    // A bar begins the control words of many local models, such as `<|im_start|>`.
+    escape_tags(line, |piece| {
+        let name = tag_name(piece);
+        piece.starts_with('|') || speaks(piece) || FRAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
+    })
 }
 
 /// Cuts a report to `limit` characters, at a line end if that keeps at least half of them, and says where the whole lies.

@@ -164,6 +164,8 @@ impl RunGuard {
             };
             cut(&whole, limit, kept.as_deref())
         };
+        let who = (self.id, self.name.as_str());
+        let report = self.tree.reviewed(who, report, outcome.doubt.as_deref(), &self.cancel).await;
         self.state = RunGuardState::Delivered;
         self.tree.deliver(self.id, ChildResult { report, outcome });
     }

@@ -191,7 +191,8 @@ impl Tree {
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
-        let summarizer = connection.summarizer(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
+        let summarizer = connection.side_model(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
+        let judge = connection.side_model(setup.review.judge.as_deref(), &parent.main, &setup.resolve_model);
         let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
         let own = Parent {
             id,
@@ -210,6 +211,7 @@ impl Tree {
             provider,
             model,
             summarizer,
+            judge,
             effort: effort_of(&spec.definition),
             tools: self.offered_tools(own.clone()),
             place,

@@ -45,7 +45,7 @@ pub(in crate::subagent) struct ChildHandle {
 
 /// The result of a delegation for the agent that delegates.
 pub(in crate::subagent) enum SpawnResult {
-    Report(ChildResult),
+    Report(Box<ChildResult>),
     /// It works on; its report arrives as a message.
     Background {
         name: String,
@@ -268,7 +268,7 @@ impl ChildHandle {
             }
         };
         match came {
-            Ok(delivered) => SpawnResult::Report(delivered),
+            Ok(delivered) => SpawnResult::Report(Box::new(delivered)),
             Err(_) => SpawnResult::Background { name },
         }
     }

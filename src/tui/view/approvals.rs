@@ -23,17 +23,19 @@ use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant, Preview}
 /// The rows of the question that was drawn last, which may be twenty thousand.
 #[derive(Default)]
 pub(super) struct QuestionRows {
-    /// The question and the width they are of.
-    of: Option<(ApprovalId, u16)>,
+    /// The question, how often reports were edited, and the width they are of.
+    of: Option<(ApprovalId, usize, u16)>,
     rows: Vec<Row>,
 }
 
 impl QuestionRows {
     fn of(&mut self, request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> &[Row] {
-        let is_same = self.of.as_ref().is_some_and(|(id, width)| *id == request.id && *width == columns);
+        let edits = ctx.app.approvals().edits();
+        let is_same =
+            self.of.as_ref().is_some_and(|(id, edit, width)| *id == request.id && *edit == edits && *width == columns);
         if !is_same {
             self.rows = details(request, columns, ctx);
-            self.of = Some((request.id.clone(), columns));
+            self.of = Some((request.id.clone(), edits, columns));
         }
         &self.rows
     }
@@ -213,6 +215,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Execute { .. } => "wants to run",
         AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
+        AccessKind::Nothing if request.is_of_report() => "wants to read a",
         AccessKind::Nothing => "wants to use",
     };
     let taken = width(verb) + width(&request.access.tool) + 5;
@@ -259,6 +262,10 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
             let lines = broken(text, room).into_iter();
             rows.extend(lines.map(|part| Row::act(Line::styled(format!("  {part}"), theme.muted))));
         }
+        Some(Preview::Report { text }) => {
+            let lines = text.lines().flat_map(|line| broken(line, room));
+            rows.extend(lines.map(|part| Row::act(Line::styled(format!("  {part}"), theme.text))));
+        }
         None => {}
     }
     rows
@@ -287,6 +294,9 @@ fn terms(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
         None => "can only be allowed once".to_owned(),
         Some(grant) => format!("{}: {}, for {}", chords.join(", "), covered(grant), kind(request, ctx)),
     };
+    if request.is_of_report() {
+        return request.reason.clone();
+    }
     // What a yes would allow comes first: it is not cut where there is little room.
     if request.reason.is_empty() { allows } else { format!("{allows} · {}", request.reason) }
 }
@@ -324,12 +334,14 @@ fn draw_keys(
     let context = if focused { Context::Approvals } else { Context::Global };
     let show = format!("show {}", more_lines(view.unseen));
     let more = more_lines(view.hidden);
+    let (yes, no) = if request.is_of_report() { ("send", "withhold") } else { ("once", "deny") };
     let wanted: &[(Action, &str)] = &[
-        (Action::ApproveOnce, if view.unseen > 0 { &show } else { "once" }),
+        (Action::ApproveOnce, if view.unseen > 0 { &show } else { yes }),
         (Action::ApproveAlways, "session"),
         (Action::ApproveProject, "project"),
-        (Action::Deny, "deny"),
+        (Action::Deny, no),
         (Action::DenyWithComment, "with reason"),
+        (Action::Editor, "edit"),
         (Action::FocusNext, "more"),
         (Action::ShowAll, &more),
         (Action::NextQuestion, "next"),
@@ -346,6 +358,7 @@ fn draw_keys(
             Action::ApproveOnce => view.has_room,
             Action::ApproveAlways | Action::ApproveProject => request.grant.is_some() && view.unseen == 0,
             Action::FocusNext => !focused,
+            Action::Editor => focused && request.is_of_report(),
             Action::ShowAll => view.hidden > 0 && view.unseen == 0,
             Action::NextQuestion => ctx.app.approvals().len() > 1,
             _ => true,

@@ -10,6 +10,7 @@ use serde_json::json;
 
 mod acts;
 mod answers;
+mod border;
 mod budget;
 mod context;
 mod delegation;

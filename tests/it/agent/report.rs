@@ -21,6 +21,7 @@ fn outcome(status: Status, text: &str) -> Outcome {
         elapsed_ms: 5_149,
         tools_run: std::collections::BTreeMap::new(),
         files: FileTally::default(),
+        doubt: None,
     }
 }
 

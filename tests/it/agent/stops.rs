@@ -344,6 +344,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
     );
     let cancel = Cancel::default();
     let agent = Agent {
+        judge: None,
         id: AgentId::MAIN,
         depth: 0,
         system: "".into(),

@@ -26,6 +26,7 @@ fn outcome(status: Status) -> Outcome {
         elapsed_ms: 10,
         tools_run: std::collections::BTreeMap::new(),
         files: FileTally::default(),
+        doubt: None,
     }
 }
 

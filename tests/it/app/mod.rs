@@ -22,6 +22,7 @@ mod mouse;
 mod nested;
 mod past;
 mod rate_limit;
+mod report;
 pub(crate) mod rewind;
 mod scrolling;
 mod search_for_model;

@@ -2,6 +2,7 @@
 
 mod git;
 mod ground;
+mod settings;
 
 use std::fs;
 use std::path::Path;
@@ -458,45 +459,4 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
     assert!(reserved[0].contains("`providers.offline`: this name has another meaning"), "{reserved:?}");
     let upper = Place::new().user(&mine.replace("mine]", "Mine]")).errors();
     assert!(upper[0].contains("is made of a-z, 0-9"), "{upper:?}");
-}
-
-#[test]
-fn the_mode_of_settings_counts_below_ones_own_and_a_projects_only_makes_it_stricter() {
-    let mode = |name: &str| format!("{{\"permissions\": {{\"defaultMode\": \"{name}\"}}}}");
-    let at_home = |name: &str| Place::new().file(".claude/settings.json", &mode(name));
-    let of = |place: Place| place.config().permission_mode;
-    assert_eq!(of(at_home("acceptEdits")), PermissionMode::AcceptEdits);
-    assert_eq!(of(at_home("plan").user("permission_mode = 'acceptEdits'")), PermissionMode::AcceptEdits);
-    let projects = |place: Place, name: &str| place.file("shop/.claude/settings.json", &mode(name));
-    assert_eq!(of(projects(at_home("acceptEdits"), "plan")), PermissionMode::Plan);
-    assert_eq!(of(projects(at_home("plan"), "acceptEdits")), PermissionMode::Plan);
-    for (name, words) in [
-        ("auto", "`defaultMode` `auto` works as `default` here"),
-        ("dontAsk", "`defaultMode` `dontAsk` works as `default` here"),
-        ("bypassPermissions", "is not taken over. Start with --permission-mode bypassPermissions"),
-        ("yolo", "unknown permission mode `yolo`"),
-    ] {
-        let loaded = at_home(name).load();
-        assert_eq!(loaded.config.permission_mode, PermissionMode::Default, "{name}");
-        assert!(loaded.diagnostics[0].to_string().contains(words), "{:?}", loaded.diagnostics);
-    }
-}
-
-#[test]
-fn an_organization_can_forbid_the_mode_that_allows_everything_and_all_other_rules() {
-    let managed = r#"{"permissions": {"disableBypassPermissionsMode": "disable", "deny": ["WebFetch"]},
-        "allowManagedPermissionRulesOnly": true}"#;
-    let place = Place::new()
-        .file("etc/managed-settings.json", managed)
-        .file("etc/managed-settings.d/10.json", r#"{"permissions": {"ask": ["Bash(curl:*)"]}}"#)
-        .file(".claude/settings.json", r#"{"permissions": {"allow": ["Bash"]}}"#)
-        .user("permission_mode = 'bypassPermissions'");
-    let loaded = place.load();
-    assert_eq!((loaded.config.permission_mode, loaded.config.forbids_bypass), (PermissionMode::Default, true));
-    assert!(loaded.diagnostics[0].to_string().contains("is switched off here"), "{:?}", loaded.diagnostics);
-    let environment: Environment = place.environment.clone().into_iter().collect();
-    let ground = ProjectRoot { root: place.home.path().join("shop"), is_project: true, foreign: Vec::new() };
-    let (settings, _) = permission_settings(&place.home.path().join("etc"), &environment, &ground);
-    let rules: Vec<_> = settings.iter().flat_map(|file| file.allow.iter().chain(&file.ask).chain(&file.deny)).collect();
-    assert_eq!(rules, ["WebFetch", "Bash(curl:*)"]);
 }

@@ -136,6 +136,7 @@ impl Recorded {
             elapsed_ms: 0,
             tools_run: std::collections::BTreeMap::new(),
             files: FileTally::default(),
+            doubt: None,
         };
         self.event(agent, EventKind::Ended { outcome })
     }

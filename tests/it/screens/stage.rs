@@ -342,6 +342,7 @@ impl Stage {
                     elapsed_ms: 5_100,
                     tools_run: std::collections::BTreeMap::new(),
                     files: FileTally::default(),
+                    doubt: None,
                 },
             },
         );

@@ -18,7 +18,7 @@ use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxStat
 use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
-    Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
+    ReportReview, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
 use belvedere::tool::{FileCopies, Shell, ToolSet};
 use belvedere::worktree::Worktrees;
@@ -90,6 +90,8 @@ fn keep_in(folder: &std::path::Path) -> KeepReport {
 pub(crate) struct Parts {
     /// What `/sandbox` is about.
     pub(crate) sandbox: Option<Sandbox>,
+    /// Who looks at reports before they are read.
+    pub(crate) review: ReportReview,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) tools: ToolSet,
     pub(crate) mode: PermissionMode,
@@ -144,6 +146,7 @@ impl Parts {
             secrets: Secrets::default(),
             subagent_model: None,
             compact_model: None,
+            review: ReportReview::default(),
             environment: None,
             unattended: false,
             lead: None,
@@ -235,6 +238,7 @@ impl Session {
             worktrees: Some(Arc::new(worktrees)),
             copies: copies.clone(),
             trusting: None,
+            review: parts.review,
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
