@@ -12,6 +12,7 @@ use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
     self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, Resume, SessionKind, Signals, Started,
 };
+use belvedere::session::Secrets;
 use belvedere::session::log::LogGuard;
 use belvedere::subagent::Command;
 use belvedere::tool;
@@ -135,6 +136,7 @@ fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
         agent: cli.agent,
         program: program()?,
+        secrets: Secrets::default(),
         resume: resume(cli.earlier)?,
         kind: if matches!(cli.command, Some(Subcommands::Demo)) { SessionKind::Demo } else { SessionKind::Live },
     })

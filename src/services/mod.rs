@@ -9,6 +9,7 @@ mod bootstrap;
 mod connection;
 mod demo;
 mod earlier;
+pub mod keys;
 mod limits;
 mod models;
 mod read_back;
@@ -48,7 +49,7 @@ use crate::offline::Pace;
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, Permissions, Project};
 use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
-use crate::session::{Allowed, Secrets, SessionMeta, Store};
+use crate::session::{Allowed, SessionMeta, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
@@ -64,10 +65,9 @@ pub struct Started {
 }
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
-    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store, saved } =
-        bootstrap;
-    let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());
-    let secrets = Secrets::new(environment.secrets());
+    let Bootstrap { options, config, diagnostics, paths, place, ground, .. } = bootstrap;
+    let Bootstrap { library, agent, services, subagents, store, saved, .. } = bootstrap;
+    let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
@@ -97,7 +97,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
     let demo = demo::DemoParts::of(options.kind);
     let made_of = (&options, &config, paths.as_ref(), &ground);
-    let shell = sandbox::shell(made_of, environment.table.secret_variables(), &mut kept, &sink).await;
+    let shell = sandbox::shell(made_of, services.table.secret_variables(), &mut kept, &sink).await;
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
@@ -110,7 +110,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         approver,
         sink: sink.clone(),
         secrets,
-        resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
+        resolve_model: connection::resolver(services.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
         compact_model: config.compact_model.clone(),
         user_dirs: subagents.user_dirs,
@@ -125,7 +125,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let wishes = ModelPreferences {
         flag: connection::meant(options.model.clone(), &config.aliases),
         config: connection::meant(config.model.clone(), &config.aliases),
-        env: environment,
+        env: services,
     };
     let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
     let means = ConnectMeans { pace: pace(options.front_end), rate_limiters, known };

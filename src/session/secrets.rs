@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,11 +18,11 @@ pub(super) const MASK: &str = "***";
 const MIN_LENGTH: usize = 8;
 
 /// Texts that are replaced by `***` in everything that is kept. Only whole occurrences within one text are found: a
-/// secret that a model streams in two pieces is not.
+/// secret that a model streams in two pieces is not. Clones are the same: what one learns, all mask.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<[Secret]>);
+pub struct Secrets(Arc<RwLock<Arc<[Named]>>>);
 
-struct Secret {
+struct Named {
     plain: String,
     /// As it looks inside a JSON string.
     escaped: String,
@@ -32,20 +32,34 @@ impl Secrets {
     /// Takes the secrets. Those shorter than eight bytes are passed over.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let mut secrets: Vec<String> =
-            secrets.into_iter().map(Into::into).filter(|secret: &String| secret.len() >= MIN_LENGTH).collect();
+        let found = Self::default();
+        found.learn(secrets);
+        found
+    }
+
+    /// Adds secrets, which are masked from now on. Those shorter than eight bytes are passed over.
+    pub fn learn(&self, secrets: impl IntoIterator<Item = impl Into<String>>) {
+        let mut named = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let known = named.iter().map(|secret| secret.plain.clone());
+        let mut all: Vec<String> = known.chain(secrets.into_iter().map(Into::into)).collect();
+        all.retain(|secret| secret.len() >= MIN_LENGTH);
         // The longest first, so that one that contains another leaves nothing of itself behind.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let secrets = secrets.into_iter().map(|plain| {
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.dedup();
+        let all = all.into_iter().map(|plain| {
             let quoted = Value::String(plain.clone()).to_string();
-            Secret { plain, escaped: quoted[1..quoted.len() - 1].to_owned() }
+            Named { plain, escaped: quoted[1..quoted.len() - 1].to_owned() }
         });
-        Self(secrets.collect())
+        *named = all.collect();
+    }
+
+    fn named(&self) -> Arc<[Named]> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for secret in self.0.iter() {
+        for secret in self.named().iter() {
             if text.contains(&secret.plain) {
                 text = Cow::Owned(text.replace(&secret.plain, MASK));
             }
@@ -60,11 +74,12 @@ impl Secrets {
 
     /// Masks the secrets in all texts of a value. One that holds none is returned as it is.
     pub fn redact_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        if self.0.is_empty() {
+        let named = self.named();
+        if named.is_empty() {
             return value;
         }
         let Ok(json) = serde_json::to_string(&value) else { return value };
-        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) {
+        if !named.iter().any(|secret| json.contains(&secret.escaped)) {
             return value;
         }
         match serde_json::from_str(&json) {
@@ -78,7 +93,7 @@ impl Secrets {
     /// Masks the secrets, and what looks like one, in the strings of a JSON document that is kept. It stays a JSON
     /// document.
     pub(super) fn mask_json(&self, json: String) -> String {
-        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) && !may_hold_token(&json) {
+        if !self.named().iter().any(|secret| json.contains(&secret.escaped)) && !may_hold_token(&json) {
             return json;
         }
         match serde_json::from_str(&json) {
@@ -102,6 +117,6 @@ fn in_texts(document: Value, change: &impl Fn(&str) -> String) -> Value {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.0.len())
+        write!(f, "Secrets({})", self.named().len())
     }
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod ground;
+mod keys;
 mod models;
 mod processes;
 mod providers;
@@ -313,6 +314,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         agents: Vec::new(),
         agent: Some(agent.to_owned()),
         program: std::path::PathBuf::new(),
+        secrets: belvedere::session::Secrets::default(),
     };
     let error = format!("{:#}", bootstrap(wanted("nobody")).unwrap_err());
     assert!(error.starts_with("no agent `nobody`; available: general-purpose, explore"), "{error}");
