@@ -71,7 +71,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
-    let sink = Sink::new(listeners);
+    let sink = Sink::new(listeners, secrets.clone());
     for text in notices(&diagnostics) {
         sink.notify(text).await;
     }

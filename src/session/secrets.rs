@@ -1,7 +1,7 @@
 //! Keys and tokens that must not reach a file, a screen or a model.
 //!
-//! Owns those that are named. Leaves those that are known by their shape to `tokens`: they are masked in what is kept
-//! only, because an agent that works with such a text has to see it as it is.
+//! Owns those that are named. Leaves those that are known by their shape to `tokens`: they are masked in what people see
+//! and what is kept, but not for models, because an agent that works with such a text has to see it as it is.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tokens::{mask_tokens, may_hold_token};
+use super::tokens::{LineMask, mask_middles, mask_tokens, may_hold_token, part_at_end, settled};
+use crate::message::FileDiff;
 
 pub(super) const MASK: &str = "***";
 /// Below this a secret is too likely to be an ordinary word.
@@ -67,33 +68,56 @@ impl Secrets {
         text
     }
 
-    /// Masks the secrets in a text that is kept, and what looks like one.
+    /// Masks the secrets in a text that is shown or kept, and what looks like one.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         mask_tokens(self.redact(text))
     }
 
-    /// Masks the secrets in all texts of a value. One that holds none is returned as it is.
-    pub fn redact_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        let named = self.named();
-        if named.is_empty() {
-            return value;
-        }
-        let Ok(json) = serde_json::to_string(&value) else { return value };
-        if !named.iter().any(|secret| json.contains(&secret.escaped)) {
-            return value;
-        }
-        match serde_json::from_str(&json) {
-            Ok(document) => {
-                serde_json::from_value(in_texts(document, &|text| self.redact(text).into_owned())).unwrap_or(value)
+    /// Masks the same in what somebody is asked to allow. Of what looks like a token the ends stay, and nothing is masked
+    /// that a shell could act on.
+    pub fn mask_act<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        mask_middles(self.redact(text))
+    }
+
+    /// Masks the secrets, and what looks like one, in a change of a file.
+    pub fn mask_diff(&self, diff: &mut FileDiff) {
+        for hunk in &mut diff.hunks {
+            let mut keys = LineMask::default();
+            for line in &mut hunk.lines {
+                let masked = keys.inside(&line.text).map_or_else(|| self.mask(&line.text), Cow::Borrowed);
+                line.text = masked.into_owned();
             }
-            Err(_) => value,
         }
+    }
+
+    /// Masks the secrets, and what looks like one, in all texts of a value. One that holds none is returned as it is.
+    pub fn mask_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        let Ok(json) = serde_json::to_string(&value) else { return value };
+        if !self.may_hold(&json) {
+            return value;
+        }
+        let Ok(document) = serde_json::from_str(&json) else { return value };
+        serde_json::from_value(in_texts(document, &|text| self.mask(text).into_owned())).unwrap_or(value)
+    }
+
+    /// Returns how many bytes of a text can be masked by themselves, whatever follows.
+    pub(super) fn settled(&self, text: &str) -> usize {
+        self.named().iter().fold(settled(text), |settled, Named { plain, .. }| {
+            let settled = settled.min(text.len() - part_at_end(text, plain));
+            let cut =
+                text.match_indices(plain).map(|(at, _)| at).find(|at| *at < settled && settled < at + plain.len());
+            cut.unwrap_or(settled)
+        })
+    }
+
+    fn may_hold(&self, json: &str) -> bool {
+        self.named().iter().any(|secret| json.contains(&secret.escaped)) || may_hold_token(json)
     }
 
     /// Masks the secrets, and what looks like one, in the strings of a JSON document that is kept. It stays a JSON
     /// document.
     pub(super) fn mask_json(&self, json: String) -> String {
-        if !self.named().iter().any(|secret| json.contains(&secret.escaped)) && !may_hold_token(&json) {
+        if !self.may_hold(&json) {
             return json;
         }
         match serde_json::from_str(&json) {
