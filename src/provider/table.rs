@@ -142,6 +142,11 @@ impl ProviderEnv {
         set.chain(self.credentials.values().filter_map(Credential::known)).map(|key| key.expose().to_owned())
     }
 
+    /// Returns `true` if a variable that a row names is set.
+    pub fn is_set(&self, variable: &str) -> bool {
+        self.variables.contains_key(variable)
+    }
+
     pub(super) fn credential(&self, row: &ProviderRow) -> Credential {
         match (self.get(row.key_env.as_ref()), self.get(row.token_env.as_ref())) {
             (Some(key), _) => Credential::Key(key.clone()),

@@ -137,7 +137,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
     let secrets = options.secrets.clone();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
-    let (services, errors) = keys::environment(&loaded.config, &environment, untrusted, &secrets);
+    let (services, errors) = keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &secrets);
     diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };

@@ -1,13 +1,14 @@
-//! Where the keys of services come from: variables, a command of the user, the user's settings.
+//! Where the keys of services come from: variables, a command of the user, the keyring, the user's settings.
 //!
-//! Owns their order, and running the command. Leaves keeping a key to `provider::key`, and what the settings say to
-//! `config`. Invariants: a command runs only when its service is asked, from the home and never with a program of the
+//! Owns their order, and running the command. Leaves the keyring to `keyring`, keeping a key to `provider::key`, and
+//! what the settings say to `config`. Invariants: a command runs only when its service is asked, from the home and never with a program of the
 //! project; every key is known to [`Secrets`] before anything is sent with it; no error holds one.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
@@ -15,9 +16,11 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
-use crate::config::{Config, Environment};
+use super::Bootstrap;
+use super::keyring::{Keyring, KeyringRecord};
+use crate::config::{Config, Environment, Paths};
 use crate::message::format::words_of;
-use crate::message::{Diagnostic, KeySettings, Secret};
+use crate::message::{Diagnostic, KeySettings, ProviderRow, Secret};
 use crate::program::SearchPath;
 use crate::provider::table::{ProviderEnv, ProviderTable};
 use crate::provider::{Credential, KeySource};
@@ -119,7 +122,7 @@ impl Drop for Group {
 /// `untrusted` are the folders that the agents work in.
 pub(super) fn environment(
     config: &Config,
-    environment: &Environment,
+    (environment, paths): (&Environment, Option<&Paths>),
     untrusted: &[&Path],
     secrets: &Secrets,
 ) -> (ProviderEnv, Vec<Diagnostic>) {
@@ -130,29 +133,96 @@ pub(super) fn environment(
         withheld: table.secret_variables().map(str::to_owned).collect(),
         secrets: secrets.clone(),
     };
-    let (mut credentials, mut errors) = (BTreeMap::new(), Vec::new());
-    for (name, settings) in &config.service_keys {
-        let Some(row) = table.get(name) else {
-            let error = "has a key, but there is no such service: it needs `wire` and `url`, too.";
-            errors.push(Diagnostic::new(format!("`providers.{name}` {error}")));
-            continue;
-        };
-        if let Some(credential) = credential(&row.name, settings, &commands) {
-            credentials.insert(row.name.clone(), credential);
-        }
-    }
+    let in_keyring = in_keyring(paths);
+    let credential = |row: &Arc<ProviderRow>| {
+        let source = configured(config, &in_keyring, &row.name).into_iter().next()?;
+        Some((row.name.clone(), credential(&row.name, source, &commands)))
+    };
+    let credentials: BTreeMap<String, Credential> = table.rows().filter_map(credential).collect();
+    let unknown = config.service_keys.keys().filter(|name| table.get(name).is_none());
+    let errors = unknown.map(|name| {
+        let error = "has a key, but there is no such service: it needs `wire` and `url`, too.";
+        Diagnostic::new(format!("`providers.{name}` {error}"))
+    });
+    let errors = errors.collect();
     let services = ProviderEnv::of_process(table).with_credentials(credentials);
     secrets.learn(services.secrets());
     (services, errors)
 }
 
-/// Returns what the settings have for a service. A command counts more than a key in a file.
-fn credential(name: &str, settings: &KeySettings, commands: &KeyCommands) -> Option<Credential> {
-    let Some(line) = settings.command.clone() else { return settings.key.clone().map(Credential::Key) };
-    let commands = commands.clone();
-    let fetch = move || {
-        let (commands, line) = (commands.clone(), line.clone());
-        Box::pin(async move { commands.run(&line).await }) as _
+/// Where a service has its key, beside variables.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Command(&'a str),
+    Keyring,
+    Written(&'a Secret),
+}
+
+fn in_keyring(paths: Option<&Paths>) -> Vec<String> {
+    paths.map(|paths| KeyringRecord::in_dir(&paths.state_dir).services()).unwrap_or_default()
+}
+
+/// Returns where a service has its key beside variables, in the order in which they count.
+fn configured<'a>(config: &'a Config, in_keyring: &[String], service: &str) -> Vec<Source<'a>> {
+    let settings = config.service_keys.iter().find(|(name, _)| name.eq_ignore_ascii_case(service));
+    let KeySettings { command, key } = settings.map_or(&NO_SETTINGS, |(_, settings)| settings);
+    let command = command.as_deref().map(Source::Command);
+    let keyring = in_keyring.iter().any(|name| name == service).then_some(Source::Keyring);
+    command.into_iter().chain(keyring).chain(key.as_ref().map(Source::Written)).collect()
+}
+
+const NO_SETTINGS: KeySettings = KeySettings { command: None, key: None };
+
+fn credential(service: &str, source: Source<'_>, commands: &KeyCommands) -> Credential {
+    match source {
+        Source::Written(key) => Credential::Key(key.clone()),
+        Source::Command(line) => {
+            let (commands, line) = (commands.clone(), line.to_owned());
+            let fetch = move || {
+                let (commands, line) = (commands.clone(), line.clone());
+                Box::pin(async move { commands.run(&line).await }) as _
+            };
+            let place = format!("`api_key_command` of `[providers.{service}]`");
+            Credential::Fetched(KeySource::new(place, Box::new(fetch)))
+        }
+        Source::Keyring => {
+            let (secrets, name) = (commands.secrets.clone(), service.to_owned());
+            let fetch = move || Box::pin(from_keyring(Keyring::of_system(), name.clone(), secrets.clone())) as _;
+            let place = format!("the key in the keyring (`belvedere keys set {service}`)");
+            Credential::Fetched(KeySource::new(place, Box::new(fetch)))
+        }
+    }
+}
+
+/// Asks the keyring for the key of a service. On failure, returns why there is none.
+pub async fn from_keyring(keyring: Keyring, service: String, secrets: Secrets) -> Result<Secret, String> {
+    let asked = tokio::task::spawn_blocking(move || keyring.get(&service));
+    let answer = tokio::time::timeout(TIME_LIMIT, asked).await;
+    let answer = answer.map_err(|_| format!("the keyring did not answer within {} s", TIME_LIMIT.as_secs()))?;
+    let key = answer.map_err(|_| "the keyring broke off")??.ok_or("the keyring has none")?;
+    secrets.learn([key.expose()]);
+    Ok(key)
+}
+
+/// Where a service has its key, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPlaces {
+    pub service: Arc<ProviderRow>,
+    /// In the order in which they count; the first is used.
+    pub places: Vec<String>,
+}
+
+/// Returns where each service has its key. No key is fetched for that.
+pub fn key_places(bootstrap: &Bootstrap) -> Vec<KeyPlaces> {
+    let in_keyring = in_keyring(bootstrap.paths.as_ref());
+    let of = |row: &Arc<ProviderRow>| {
+        let set = row.secret_variables().filter(|name| bootstrap.services.is_set(name)).map(str::to_owned);
+        let configured = configured(&bootstrap.config, &in_keyring, &row.name).into_iter().map(|source| match source {
+            Source::Command(_) => "api_key_command".to_owned(),
+            Source::Keyring => "keyring".to_owned(),
+            Source::Written(_) => "api_key in config.toml".to_owned(),
+        });
+        KeyPlaces { service: row.clone(), places: set.chain(configured).collect() }
     };
-    Some(Credential::Fetched(KeySource::new(format!("`api_key_command` of `[providers.{name}]`"), Box::new(fetch))))
+    bootstrap.services.table.rows().map(of).collect()
 }

@@ -9,6 +9,7 @@ mod bootstrap;
 mod connection;
 mod demo;
 mod earlier;
+pub mod keyring;
 pub mod keys;
 mod limits;
 mod models;
