@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, permissions, replay};
+use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, keys, permissions, replay};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
     self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, Resume, SessionKind, Signals, Started,
 };
+use belvedere::session::Secrets;
 use belvedere::session::log::LogGuard;
 use belvedere::subagent::Command;
 use belvedere::tool;
@@ -23,12 +24,15 @@ fn main() -> ExitCode {
         return code;
     }
     guard_process();
-    let code =
-        answer(Cli::of(std::env::args_os()).unwrap_or_else(|error| error.exit())).unwrap_or_else(|(code, error)| {
-            // It may quote an argument, which need not be written by the user.
-            headless::eprintln_line(&format!("belvedere: {}", message::sanitize(&format!("{error:#}"))));
-            code
-        });
+    let secrets = Secrets::default();
+    headless::report_panics(secrets.clone());
+    let cli = Cli::of(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let code = answer(cli, &secrets).unwrap_or_else(|(code, error)| {
+        // It may quote an argument, which need not be written by the user.
+        let words = format!("{error:#}");
+        headless::eprintln_line(&format!("belvedere: {}", message::sanitize(&secrets.mask(&words))));
+        code
+    });
     ExitCode::from(code)
 }
 
@@ -56,23 +60,31 @@ fn program() -> anyhow::Result<PathBuf> {
 }
 
 /// Does what the command line asks for. An error says with which status to end.
-fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
+fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
     let usage = |error| (headless::exit::USAGE, error);
     let failed = |error| (headless::exit::FAILED, error);
     if let Some(Subcommands::Export(args)) = cli.command.clone() {
-        let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
+        let bootstrap =
+            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
         return export::run(&bootstrap, &args);
     }
+    if let Some(Subcommands::Keys(args)) = cli.command.clone() {
+        let bootstrap =
+            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
+        return keys::run(&bootstrap, &args);
+    }
     if let Some(Subcommands::Replay(args)) = cli.command.clone() {
-        let bootstrap = services::bootstrap(options(cli, FrontEnd::Screen).map_err(usage)?).map_err(usage)?;
+        let bootstrap = services::bootstrap(options(cli, FrontEnd::Screen, secrets).map_err(usage)?).map_err(usage)?;
         return run(play(bootstrap, args)).and_then(|played| played).map_err(failed);
     }
     if let Some(Subcommands::Agents(args)) = cli.command.clone() {
-        let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
+        let bootstrap =
+            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
         return run(agents::run(bootstrap, args)).map_err(failed)?;
     }
     if let Some(Subcommands::Permissions(args)) = cli.command.clone() {
-        let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
+        let bootstrap =
+            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
         return run(permissions::run(bootstrap, args)).map_err(failed)?;
     }
     let front_end = match (cli.print, cli.plain) {
@@ -83,7 +95,7 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     let demo = matches!(cli.command, Some(Subcommands::Demo)).then(|| services::DEMO_REQUEST.to_owned());
     let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format);
     let chooses = matches!(cli.earlier.resume, Some(None));
-    let bootstrap = services::bootstrap(options(cli, front_end).map_err(usage)?).map_err(usage)?;
+    let bootstrap = services::bootstrap(options(cli, front_end, secrets).map_err(usage)?).map_err(usage)?;
     match front_end {
         FrontEnd::Headless => {
             // A thread reads the input.
@@ -124,7 +136,7 @@ impl Shown {
     }
 }
 
-fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
+fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<Options> {
     let directory = match cli.directory {
         Some(directory) => directory,
         None => std::env::current_dir().context("cannot find the current folder; pass one with --cd")?,
@@ -143,6 +155,7 @@ fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
         agent: cli.agent,
         program: program()?,
+        secrets: secrets.clone(),
         resume: resume(cli.earlier)?,
         kind: if matches!(cli.command, Some(Subcommands::Demo)) { SessionKind::Demo } else { SessionKind::Live },
     })

@@ -266,7 +266,7 @@ async fn attempt(
     let title = asked_title(title, &access.kind, &context.project);
     let was_refused = why.is_some();
     // The question shows what the command said inside, in place of what the model says of it.
-    let preview = agent.secrets.redact_all(why.map(|text| Preview::Note { text }).or(plan.preview));
+    let preview = why.map(|text| Preview::Note { text }).or(plan.preview);
     let request = Question { access, title, preview, was_refused };
     if let Err(output) = permission(run, request, &context.call_id).await {
         return Attempt::NotRun(output);
@@ -419,11 +419,10 @@ fn refusal(comment: Option<&str>) -> String {
 
 /// Emits a running tool's output. Never returns; it is raced against the tool.
 async fn emit_progress(run: &Run<'_>, call: &ToolCall, mut tail: watch::Receiver<String>) -> ToolOutput {
-    let agent = run.agent;
     let mut emitted = String::new();
     while tail.changed().await.is_ok() {
         run.watchdog.heartbeat();
-        let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
+        let latest = tail.borrow_and_update().clone();
         if latest == emitted {
             run.emit_alive().await;
         } else {
@@ -441,7 +440,7 @@ async fn start(run: &Run<'_>, call: &ToolCall, title: String) {
 
 async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult, Vec<FileChange>) {
     let agent = run.agent;
-    // Here passes all that tools find out: to the model, the log, the screen and standard output.
+    // Here passes all that tools find out on its way to the model; what everyone else sees, the sink masks.
     let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
     // What a file holds has to be read as it is, or no edit of it would fit. Reports have tags of the program's own.
     let kind = agent.tools.find(&call.name).map(|tool| tool.kind());
@@ -456,8 +455,8 @@ async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult,
     let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
     let kind = ToolEvent::Ended {
         result: result.clone(),
-        summary: secrets.redact(&output.summary).into_owned(),
-        view: secrets.redact_all(output.view),
+        summary: output.summary,
+        view: output.view,
         changes: output.changes.clone(),
     };
     run.emit(kind).await;

@@ -428,7 +428,7 @@ pub enum Author {
 }
 
 impl Author {
-    fn is_user(&self) -> bool {
+    pub(super) fn is_user(&self) -> bool {
         *self == Self::User
     }
 }

@@ -24,6 +24,7 @@ mod inbox;
 mod open_run;
 mod outcome;
 mod run;
+mod shown;
 mod sink;
 mod stream;
 pub mod turn;

@@ -1,7 +1,8 @@
 //! The way of events from an agent to everyone who listens.
 //!
-//! Owns waiting for slow listeners. Invariants: no event is dropped, and one listener receives the events of one agent in
-//! their order; memory is bounded, because only the few events that follow a stop may wait outside of a channel.
+//! Owns waiting for slow listeners. Leaves what is masked to `shown`. Invariants: no event is dropped, and one listener
+//! receives the events of one agent in their order; memory is bounded, because only the few events that follow a stop may
+//! wait outside of a channel; no listener gets to see a secret.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,7 @@ use tokio::time::sleep;
 
 use super::{AgentEvent, Cancel, EventKind, LogEvent, SessionEvent, StopCause};
 use crate::message::AgentId;
+use crate::session::Secrets;
 
 /// How long a stopped agent waits for a listener without room. What it still has to emit then follows on its own, so
 /// that no listener keeps an agent from ending.
@@ -25,13 +27,15 @@ const LISTENER_GRACE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone)]
 pub struct Sink {
     listeners: Arc<[Listener]>,
+    secrets: Secrets,
 }
 
 impl Sink {
-    /// Returns a sink that sends to each of the listeners, in this order.
+    /// Returns a sink that sends to each of the listeners, in this order, with the secrets masked.
     #[must_use]
-    pub fn new(listeners: Vec<mpsc::Sender<Arc<LogEvent>>>) -> Self {
-        Self { listeners: listeners.into_iter().map(|sender| Listener { sender, late: Late::default() }).collect() }
+    pub fn new(listeners: Vec<mpsc::Sender<Arc<LogEvent>>>, secrets: Secrets) -> Self {
+        let listeners = listeners.into_iter().map(|sender| Listener { sender, late: Late::default() });
+        Self { listeners: listeners.collect(), secrets }
     }
 
     /// Emits what happened to an agent. Waits for as long as a listener has no room.
@@ -66,7 +70,7 @@ impl Sink {
     }
 
     async fn send(&self, event: LogEvent, stop: &Cancel) {
-        let event = Arc::new(event);
+        let event = Arc::new(event.shown(&self.secrets));
         for listener in self.listeners.iter() {
             if stop.cause().is_some() && listener.is_behind() {
                 listener.send_late(Arc::clone(&event));

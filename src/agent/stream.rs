@@ -2,7 +2,8 @@
 //!
 //! Every attempt goes through the rate limiter that all agents of the service share, and holds its place until the answer ends.
 //! Deltas are merged at the source: the first of a quiet spell is emitted at once, the rest at most every
-//! [`MERGE_WINDOW`], so that the cost of the screen does not depend on how a server cuts its stream.
+//! [`MERGE_WINDOW`], so that the cost of the screen does not depend on how a server cuts its stream. A word that may become
+//! a secret is held back until it is whole.
 //!
 //! A sign of life of the model is an event of its answer. Bytes that only keep the connection open, such as pings, make no
 //! event: a server that sends nothing else is silent, and after the idle timeout the run is ended.
@@ -24,6 +25,7 @@ use crate::message::{AgentId, Usage};
 use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
 use crate::provider::retry::{self, RetryState};
 use crate::provider::{ErrorKind, Provider, ProviderError, Request, StreamEvent};
+use crate::session::PieceMask;
 
 /// How long deltas are gathered before they are emitted: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
@@ -265,7 +267,7 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
                     if let Some(delta) = builder.push(event).filter(|_| call.deltas == Deltas::Shown) {
                         merged.add(run, delta).await;
                     } else if stopped {
-                        merged.flush(run).await;
+                        merged.finish(run).await;
                     } else {
                         // The input of a long call, such as a whole file, shows nothing until it is complete, a summary
                         // neither.
@@ -275,19 +277,23 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
             },
         }
     };
-    merged.flush(run).await;
+    merged.finish(run).await;
     ended
 }
 
 /// Deltas of one kind that wait to be emitted.
 struct Merged {
     waiting: Option<Delta>,
+    /// Holds what may be a part of a secret.
+    mask: PieceMask,
+    /// Whether that is of a text, and not of reasoning.
+    is_text: bool,
     due: Instant,
 }
 
 impl Default for Merged {
     fn default() -> Self {
-        Self { waiting: None, due: Instant::now() }
+        Self { waiting: None, mask: PieceMask::default(), is_text: true, due: Instant::now() }
     }
 }
 
@@ -302,7 +308,13 @@ impl Merged {
                 text.push_str(&more);
             }
             (_, delta) => {
-                self.flush(run).await;
+                let is_text = matches!(delta, Delta::Text(_));
+                if is_text == self.is_text {
+                    self.flush(run).await;
+                } else {
+                    self.finish(run).await;
+                    self.is_text = is_text;
+                }
                 self.waiting = Some(delta);
             }
         }
@@ -312,12 +324,26 @@ impl Merged {
     }
 
     async fn flush(&mut self, run: &Run<'_>) {
-        let kind = match self.waiting.take() {
-            None => return,
-            Some(Delta::Text(text)) => TurnEvent::Text { text },
-            Some(Delta::Thinking(text)) => TurnEvent::Thinking { text },
-        };
-        run.emit(kind).await;
+        let Some(Delta::Text(text) | Delta::Thinking(text)) = self.waiting.take() else { return };
+        let shown = self.mask.push(&run.agent.secrets, &text);
+        self.emit(run, shown).await;
+    }
+
+    /// Emits what waits at the end of a text.
+    async fn finish(&mut self, run: &Run<'_>) {
+        self.flush(run).await;
+        let rest = self.mask.finish(&run.agent.secrets);
+        if !rest.is_empty() {
+            self.emit(run, rest).await;
+        }
+    }
+
+    async fn emit(&mut self, run: &Run<'_>, text: String) {
         self.due = Instant::now() + MERGE_WINDOW;
+        match (text.is_empty(), self.is_text) {
+            (true, _) => run.emit_alive().await,
+            (false, true) => run.emit(TurnEvent::Text { text }).await,
+            (false, false) => run.emit(TurnEvent::Thinking { text }).await,
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod export;
+pub mod keys;
 pub mod permissions;
 pub mod replay;
 
@@ -128,6 +129,8 @@ pub enum Subcommands {
     Permissions(permissions::PermissionsArgs),
     /// Write a session to a file to read or to share: Markdown, JSON, or one page for a browser
     Export(export::ExportArgs),
+    /// List where services have their keys, and store keys in the system's keyring
+    Keys(keys::KeysArgs),
     /// Play a session on the screen as it went; nothing is sent, run or changed
     Replay(replay::ReplayArgs),
     /// Play a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.
@@ -203,6 +206,7 @@ Examples:
   belvedere --agent reviewer                    talk to one of your agents
   belvedere -c                                  go on where you left off, with every agent
   belvedere agents check                        check agent files
+  belvedere keys set anthropic                  store a key in the system's keyring
   belvedere demo                                show what it looks like";
 
 fn parse_agents(json: &str) -> Result<GivenAgents, String> {

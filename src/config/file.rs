@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde::Deserialize as _;
@@ -14,7 +15,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::layer::{self, Origin, Value};
-use crate::message::{Diagnostic, ProviderRow};
+use crate::message::{Diagnostic, KeySettings, ProviderRow, Secret};
 
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
 const MAX_BYTES: u64 = 1 << 20;
@@ -33,6 +34,10 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
         .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
         .map_err(|error| left_out(format!("cannot read it: {error}")))?;
     String::from_utf8(bytes).map(Some).map_err(|_| left_out("not UTF-8 text".to_owned()))
+}
+
+fn is_readable_by_others(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o044 != 0)
 }
 
 fn is_absent(error: &std::io::Error) -> bool {
@@ -136,19 +141,54 @@ impl Walk<'_> {
     fn providers(&mut self, providers: &DeTable<'_>) {
         for (key, table) in in_order(providers) {
             let (name, span) = (key.get_ref(), key.span());
-            let Some(keys) = table.get_ref().as_table() else {
+            let Some(mut keys) = table.get_ref().as_table().cloned() else {
                 self.report(span, format!("`providers.{name}` is a table: write `[providers.{name}]`"));
                 continue;
             };
-            let row = ProviderRow::deserialize(Deserializer::from(Spanned::new(table.span(), keys.clone())));
-            let row = row.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
-            match row.and_then(|row| row.named(name).map_err(|error| (span, error))) {
-                Ok(row) => self.loaded.config.providers.push(row),
+            let settings = self.key_settings(name, &mut keys);
+            // A service that is known already needs no row.
+            let row = if keys.is_empty() && settings.is_some() {
+                Ok(None)
+            } else {
+                let row = ProviderRow::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
+                let row = row.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
+                row.and_then(|row| row.named(name).map_err(|error| (span, error))).map(Some)
+            };
+            match row {
+                Ok(row) => {
+                    self.loaded.config.providers.extend(row);
+                    self.loaded.config.service_keys.extend(settings.map(|settings| (name.to_string(), settings)));
+                }
                 Err((span, error)) => {
                     self.report(span, format!("`providers.{name}`: {error}. The provider is skipped."));
                 }
             }
         }
+    }
+
+    /// Takes out of the table of a service what says where its key is, if anything does.
+    fn key_settings(&mut self, name: &str, table: &mut DeTable<'_>) -> Option<KeySettings> {
+        let (command, key) = (table.remove("api_key_command"), table.remove("api_key"));
+        if command.is_none() && key.is_none() {
+            return None;
+        }
+        if let Some(key) = &key
+            && is_readable_by_others(self.path)
+        {
+            let file = self.path.display();
+            self.report(key.span(), format!("others can read this key: run chmod 600 {file}"));
+        }
+        let mut text = |key: &str, value: Option<Spanned<DeValue<'_>>>| {
+            let value = value?;
+            let text = value.get_ref().as_str().map(str::trim).filter(|text| !text.is_empty());
+            if text.is_none() {
+                // The value may be a key all the same.
+                self.report(value.span(), format!("`providers.{name}.{key}` expects a string"));
+            }
+            text.map(str::to_owned)
+        };
+        let command = text("api_key_command", command);
+        Some(KeySettings { command, key: text("api_key", key).and_then(|key| Secret::new(&key)) })
     }
 
     fn keys(&mut self, contexts: &DeTable<'_>) {

@@ -14,7 +14,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::message::{BudgetLimit, Diagnostic, ProviderRow};
+use crate::message::{BudgetLimit, Diagnostic, KeySettings, ProviderRow};
 use crate::permission::PermissionMode;
 use layer::Origin;
 
@@ -50,6 +50,8 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     pub aliases: Aliases,
     pub providers: Vec<ProviderRow>,
+    /// Where services have their keys, by their names.
+    pub service_keys: BTreeMap<String, KeySettings>,
 }
 
 /// What commands run in.

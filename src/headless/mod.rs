@@ -8,6 +8,7 @@ mod denials;
 mod input;
 mod json;
 mod output;
+mod panics;
 mod plain;
 mod text;
 
@@ -26,6 +27,7 @@ use denials::Denials;
 use output::Output;
 
 pub use input::{FIRST_BYTE_TIMEOUT, with_piped};
+pub use panics::report_panics;
 pub use plain::{Plain, run as run_plain};
 pub use text::ProgressLine;
 

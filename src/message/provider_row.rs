@@ -113,7 +113,8 @@ impl ProviderRow {
         }
         for variable in [&self.url_env, &self.host_env, &self.key_env, &self.token_env].into_iter().flatten() {
             if !is_variable(variable) {
-                return Err(format!("`{variable}` is not a variable name; keys themselves stay in the environment"));
+                // Nor is it shown: it may be a key.
+                return Err("a variable name is made of A-Z, 0-9 and `_`; a key itself is `api_key`".to_owned());
             }
         }
         let is_header = |name: &str| HeaderName::from_bytes(name.as_bytes()).is_ok();

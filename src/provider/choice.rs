@@ -96,7 +96,10 @@ impl Endpoint {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    #[error("{provider} needs an API key: set {variable}, or choose another model with --model {}.", forms())]
+    #[error(
+        "{provider} needs an API key: set {variable}, run belvedere keys set {provider}, or choose another model with --model {}.",
+        forms()
+    )]
     MissingKey { provider: String, variable: String },
     /// A provider was named that has no model of its own to fall back on.
     #[error("{provider} needs a model name: --model {provider}/NAME.")]

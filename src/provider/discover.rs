@@ -59,7 +59,7 @@ impl Miss {
     /// Says what is wrong and what to do. `wanted` is the model that it should have had.
     pub fn words(&self, wanted: Option<&str>) -> String {
         let Endpoint { provider, base, .. } = &self.endpoint;
-        let (place, name, key) = (self.endpoint.place(), &provider.name, provider.key_hint());
+        let (place, name, key) = (self.endpoint.place(), &provider.name, self.endpoint.service().key_hint());
         let name_one = format!("name one with --model {name}/NAME");
         match &self.why {
             Why::Refused(error, Some(status)) if error.kind == ErrorKind::Authentication => {
@@ -107,13 +107,14 @@ pub async fn find_local_server(
     wanted: Option<&str>,
     budget: Duration,
 ) -> Result<ModelEndpoint, Vec<Miss>> {
-    let start = tokio::time::Instant::now();
     let mut answers: FuturesOrdered<_> = endpoints
         .iter()
         .map(|endpoint| async move {
             let time = if endpoint.is_named { NAMED_TIMEOUT.max(budget) } else { budget };
-            let models = tokio::time::timeout_at(start + time, models_of(endpoint)).await.unwrap_or(Err(Why::Late));
             let miss = |why| Miss { endpoint: endpoint.clone(), why };
+            // To fetch a key may take longer: the user may have to unlock it.
+            endpoint.service().key().await.map_err(|error| miss(Why::Refused(error, None)))?;
+            let models = tokio::time::timeout(time, models_of(endpoint)).await.unwrap_or(Err(Why::Late));
             let models = models.map_err(miss)?;
             let fits = |id: &&String| wanted.map_or_else(|| writes_text(id), |wanted| is_same_model(id, wanted));
             match models.iter().find(fits).cloned() {

@@ -15,6 +15,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
+use super::key::FetchedKey;
 use super::learned::{Feature, Learned, without_pictures};
 use super::service::place;
 use super::sse::EVENT_CAP;
@@ -84,20 +85,37 @@ impl Http {
         headers: &[(&'static str, &'static str)],
         body: Vec<u8>,
     ) -> Result<Response, ProviderError> {
-        let mut request = self.client().await?.post(self.url(path)).headers(self.headers()?);
+        let mut request = self.client().await?.post(self.url(path));
         request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(body);
-        let again = request.try_clone();
-        let answer = match (request.send().await, again) {
-            (Err(error), Some(again)) if self.was_stale(&error) => self.send_afresh(again).await?,
-            (answer, _) => answer.map_err(|error| self.broken(&error))?,
-        };
+        let answer = self.send(request.body(body)).await?;
         let answer = self.accept(answer).await?;
         self.may_be_stale.store(true, Ordering::Relaxed);
         Ok(answer)
+    }
+
+    /// Sends a request with the key of the service. One that was fetched for an earlier request and is refused now is
+    /// fetched again, once: keys of some services are valid for an hour.
+    async fn send(&self, bare: RequestBuilder) -> Result<Response, ProviderError> {
+        let again = bare.try_clone();
+        let key = self.service.key().await?;
+        let answer = self.send_with(bare.headers(self.headers(key.as_ref())?)).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED || !self.service.forget(key.as_ref()) {
+            return Ok(answer);
+        }
+        let Some(again) = again else { return Ok(answer) };
+        let key = self.service.key().await?;
+        self.send_with(again.headers(self.headers(key.as_ref())?)).await
+    }
+
+    async fn send_with(&self, request: RequestBuilder) -> Result<Response, ProviderError> {
+        let again = request.try_clone();
+        match (request.send().await, again) {
+            (Err(error), Some(again)) if self.was_stale(&error) => self.send_afresh(again).await,
+            (answer, _) => answer.map_err(|error| self.broken(&error)),
+        }
     }
 
     /// Returns `true` if a request failed before a byte of its answer came, perhaps on a connection that had been kept from
@@ -118,11 +136,11 @@ impl Http {
     pub(super) async fn get(&self, path: &str, cap: usize) -> Result<Vec<u8>, (ProviderError, Option<u16>)> {
         let unsent = |error| (error, None);
         let client = self.client().await.map_err(unsent)?;
-        let mut request = client.get(self.url(path)).headers(self.headers().map_err(unsent)?);
+        let mut request = client.get(self.url(path));
         for (name, value) in WireApi::of(self.service.row.wire).headers {
             request = request.header(*name, *value);
         }
-        let answer = request.send().await.map_err(|error| unsent(self.broken(&error)))?;
+        let answer = self.send(request).await.map_err(unsent)?;
         let status = answer.status().as_u16();
         let answer = self.accept(answer).await.map_err(|error| (error, Some(status)))?;
         Ok(read_capped(answer, cap).await)
@@ -218,8 +236,8 @@ impl Http {
         url
     }
 
-    fn headers(&self) -> Result<HeaderMap, ProviderError> {
-        let mut headers = self.service.headers()?;
+    fn headers(&self, key: Option<&FetchedKey>) -> Result<HeaderMap, ProviderError> {
+        let mut headers = self.service.headers(key)?;
         // A compressed stream is held back until a block is full. Some proxies compress all the same; that is read.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("belvedere/", env!("CARGO_PKG_VERSION"))));

@@ -18,6 +18,7 @@ pub mod discover;
 mod error;
 mod feed;
 mod http;
+mod key;
 mod learned;
 mod lenient;
 pub mod model;
@@ -36,9 +37,10 @@ mod wire_api;
 pub use error::{ErrorKind, ProviderError};
 pub use feed::{Feed, ReplySize};
 pub use http::Http;
+pub use key::{FetchKey, KeySource};
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;
-pub use service::{Credential, DETAIL_CHARS, Secret, Service};
+pub use service::{Credential, DETAIL_CHARS, Service};
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {

@@ -1,7 +1,8 @@
 //! Which models can be named: those that are known of the services at hand, and those that the services list themselves.
 //!
 //! Owns the list to choose from. Leaves what is known of a model to `model` and asking one server to `discover`.
-//! Invariants: a service without access is not asked; what it does not answer in time is left out, never waited for.
+//! Invariants: a service without access is not asked, nor one whose key would have to be fetched for that; what it does
+//! not answer in time is left out, never waited for.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ pub async fn offered(env: &ProviderEnv) -> Vec<OfferedModel> {
         .iter()
         .enumerate()
         .map(|(at, row)| async move {
-            let endpoint = Endpoint::at_hand(row, env).ok()?;
+            let endpoint = Endpoint::at_hand(row, env).ok().filter(|endpoint| endpoint.credential.is_at_hand())?;
             let ids = tokio::time::timeout(TIMEOUT, listed(&endpoint)).await.ok()?.ok()?;
             let models = ids.iter().take(MAX_OF_ONE).map(|id| OfferedModel::of(row, id, env, true)).collect::<Vec<_>>();
             Some((at, models))

@@ -3,7 +3,6 @@
 //! Owns keys and the words of servers. Leaves transport to `http`. Invariant: no message that leaves here holds a key,
 //! a control character, or more than [`DETAIL_CHARS`] characters of what a server said.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,38 +12,16 @@ use serde_json::Value;
 
 use super::connect::Advice;
 use super::http::is_on_own_network;
+use super::key::{FetchedKey, KeySource};
 use super::table::is_home;
 use super::{ErrorKind, ProviderError};
-use crate::message::ProviderRow;
 use crate::message::format::words_of;
+use crate::message::{ProviderRow, Secret};
 
 /// Longest detail of an error, in characters.
 pub const DETAIL_CHARS: usize = 300;
 /// Least length of a key that is blotted out. Shorter ones, such as `test`, are no secret but parts of words.
 const LEAST_SECRET: usize = 8;
-
-/// A key. It is printed as `***` and sent to the service it belongs to only.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Arc<str>);
-
-impl Secret {
-    /// Returns the key without surrounding white space; `None` if nothing is left.
-    #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
-        let text = text.trim();
-        (!text.is_empty()).then(|| Self(text.into()))
-    }
-
-    pub(super) fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
@@ -52,16 +29,25 @@ pub enum Credential {
     Key(Secret),
     /// A token, as `Authorization: Bearer`.
     Token(Secret),
+    /// A key that is fetched when a request needs it.
+    Fetched(KeySource),
     /// None, for a server that needs none or a gateway that adds its own.
     None,
 }
 
 impl Credential {
-    fn secret(&self) -> Option<&Secret> {
+    /// Returns the key or the token, as far as it is known without fetching it.
+    pub(super) fn known(&self) -> Option<Secret> {
         match self {
-            Self::Key(secret) | Self::Token(secret) => Some(secret),
+            Self::Key(secret) | Self::Token(secret) => Some(secret.clone()),
+            Self::Fetched(source) => source.known(),
             Self::None => None,
         }
+    }
+
+    /// Returns `true` if a request can be sent without fetching a key.
+    pub(super) fn is_at_hand(&self) -> bool {
+        !matches!(self, Self::Fetched(source) if source.known().is_none())
     }
 }
 
@@ -98,19 +84,38 @@ impl Service {
         Self { shown, is_at_home, is_own: is_on_own_network(base), ..self }
     }
 
-    /// Returns the headers that each request carries. Returns an error if the key cannot be sent.
-    pub(super) fn headers(&self) -> Result<HeaderMap, ProviderError> {
+    /// Returns what a request is sent with, which is fetched if need be. Returns an error if there is no way to get it.
+    pub(super) async fn key(&self) -> Result<Option<FetchedKey>, ProviderError> {
+        let Credential::Fetched(source) = &self.credential else {
+            return Ok(self.credential.known().map(FetchedKey::at_hand));
+        };
+        source.fetch().await.map(Some).map_err(|words| ProviderError {
+            advice: format!("Check {}, or set {}.", source.place(), self.row.key_hint()),
+            ..self.error(ErrorKind::MissingKey, &words)
+        })
+    }
+
+    /// Notes that the service has refused a key. Returns `true` if another one may be had.
+    pub(super) fn forget(&self, key: Option<&FetchedKey>) -> bool {
+        match (&self.credential, key) {
+            (Credential::Fetched(source), Some(key)) => source.forget(key),
+            _ => false,
+        }
+    }
+
+    /// Returns the headers that a request with this key carries. Returns an error if the key cannot be sent.
+    pub(super) fn headers(&self, key: Option<&FetchedKey>) -> Result<HeaderMap, ProviderError> {
         let own = self.row.headers.iter().filter_map(|(name, value)| {
             Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
         });
         let mut headers: HeaderMap = own.collect();
-        let (name, secret) = match &self.credential {
-            Credential::Key(key) => (self.row.key_header(), key),
-            Credential::Token(token) => ("authorization", token),
-            Credential::None => return Ok(headers),
+        let Some(key) = key else { return Ok(headers) };
+        let name = match &self.credential {
+            Credential::Token(_) => "authorization",
+            _ => self.row.key_header(),
         };
         let bearer = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
-        let value = HeaderValue::from_str(&format!("{bearer}{}", secret.expose()));
+        let value = HeaderValue::from_str(&format!("{bearer}{}", key.secret.expose()));
         let (Ok(name), Ok(mut value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
             let words = "the key contains an invalid character, such as a line break";
             return Err(self.error(ErrorKind::Authentication, words));
@@ -121,9 +126,10 @@ impl Service {
     }
 
     /// Returns what to set so that another key is sent.
-    fn key_hint(&self) -> String {
+    pub(super) fn key_hint(&self) -> String {
         match (&self.credential, &self.row.token_env) {
             (Credential::Token(_), Some(variable)) => variable.clone(),
+            (Credential::Fetched(source), _) => source.place().to_owned(),
             _ => self.row.key_hint(),
         }
     }
@@ -187,7 +193,7 @@ impl Service {
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
     fn clean(&self, words: &str) -> String {
-        match self.credential.secret().filter(|key| key.expose().len() >= LEAST_SECRET) {
+        match self.credential.known().filter(|key| key.expose().len() >= LEAST_SECRET) {
             Some(key) => words_of(&words.replace(key.expose(), "***"), DETAIL_CHARS),
             None => words_of(words, DETAIL_CHARS),
         }

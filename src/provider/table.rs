@@ -1,4 +1,4 @@
-//! Which services there are, and what the environment says of them.
+//! Which services there are, and what the environment and the user's settings say of them.
 //!
 //! Owns the table of services: the built-in rows, then those of the user. Leaves choosing one to `choice`. Invariant: of
 //! the environment only the variables that a row names are read.
@@ -10,9 +10,9 @@ use reqwest::Url;
 
 use super::choice::ChoiceError;
 use super::http::is_loopback;
+use super::model;
 use super::service::{Credential, place};
-use super::{Secret, model};
-use crate::message::{Dialect, ProviderRow, WireFormat};
+use crate::message::{Dialect, ProviderRow, Secret, WireFormat};
 
 /// The services, in the order in which one is chosen when none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,12 +99,14 @@ pub(super) fn dialect_at(row: &ProviderRow, base: &Url) -> Dialect {
     }
 }
 
-/// The services, and what the environment says of them.
+/// The services, and what the environment and the user's settings say of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderEnv {
     pub table: ProviderTable,
     /// The variables that the rows name. An address may hold a password.
     variables: BTreeMap<String, Secret>,
+    /// What the settings have for services whose variables are not set, by their names.
+    credentials: BTreeMap<String, Credential>,
 }
 
 impl ProviderEnv {
@@ -116,7 +118,13 @@ impl ProviderEnv {
         };
         let names = table.rows().flat_map(named).flatten();
         let variables = names.filter_map(|name| Some((name.clone(), Secret::new(&variable(&name)?)?))).collect();
-        Self { table, variables }
+        Self { table, variables, credentials: BTreeMap::new() }
+    }
+
+    /// Returns the same with what the settings have for services. A variable that is set counts more.
+    #[must_use]
+    pub fn with_credentials(self, credentials: BTreeMap<String, Credential>) -> Self {
+        Self { credentials, ..self }
     }
 
     #[must_use]
@@ -128,16 +136,22 @@ impl ProviderEnv {
         self.variables.get(variable?)
     }
 
-    /// Returns every key and token, so that they can be kept out of logs.
+    /// Returns every key and token that is known, so that they can be kept out of logs.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
-        self.table.secret_variables().filter_map(|name| self.variables.get(name)).map(|key| key.expose().to_owned())
+        let set = self.table.secret_variables().filter_map(|name| self.variables.get(name)).cloned();
+        set.chain(self.credentials.values().filter_map(Credential::known)).map(|key| key.expose().to_owned())
+    }
+
+    /// Returns `true` if a variable that a row names is set.
+    pub fn is_set(&self, variable: &str) -> bool {
+        self.variables.contains_key(variable)
     }
 
     pub(super) fn credential(&self, row: &ProviderRow) -> Credential {
         match (self.get(row.key_env.as_ref()), self.get(row.token_env.as_ref())) {
             (Some(key), _) => Credential::Key(key.clone()),
             (None, Some(token)) => Credential::Token(token.clone()),
-            (None, None) => Credential::None,
+            (None, None) => self.credentials.get(&row.name).cloned().unwrap_or(Credential::None),
         }
     }
 

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
-use super::connection;
 use super::resume::Resume;
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
-use super::trust;
+use super::{connection, keys, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
 use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
+use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
 use crate::tool::{Shell, standard_tools};
@@ -48,6 +48,8 @@ pub struct Options {
     pub resume: Option<Resume>,
     /// The file of this program, by which it starts the supervisors of commands.
     pub program: PathBuf,
+    /// What is masked in all that is kept, in every session of this process.
+    pub secrets: Secrets,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +89,8 @@ pub struct Bootstrap {
     /// The kinds of agents there are. Until [`super::start`] only those that need no file.
     pub library: Arc<Library>,
     pub agent: Option<Arc<AgentDefinition>>,
+    /// The services that can answer. A key that was fetched is known to all clones.
+    pub services: ProviderEnv,
     /// What the environment says about subagents.
     pub subagents: Subagents,
     /// Where the session is kept, if there is such a place. Of a new session nothing lies there yet.
@@ -142,10 +146,14 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let told = ground.notices().into_iter().map(Diagnostic::new);
     let found = unread.into_iter().chain(loaded.diagnostics).chain(misread);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
+    let secrets = options.secrets.clone();
+    let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
+    let (services, errors) = keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &secrets);
+    diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
-    let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config));
+    let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
     let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place));
     library.trust_project(trust.is_trusted);
@@ -160,7 +168,6 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         user_dirs: user_dirs(&environment),
     };
-    let secrets = Secrets::new(connection::provider_env(&config).secrets());
     let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets.clone());
     let (store, saved) = match (wanted, &paths) {
         (Some(wanted), Some(paths)) => {
@@ -181,6 +188,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         trust,
         library,
         agent,
+        services,
         subagents,
         store,
         saved,
@@ -226,10 +234,10 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
 }
 
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.
-pub fn known_names(config: &Config) -> KnownNames {
+pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
     let tools = standard_tools(&Shell::default());
     let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
-    let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config));
+    let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);
     KnownNames { tools, is_model: Arc::new(is_model) }
 }

@@ -27,14 +27,9 @@ fn how_to_connect() -> String {
     )
 }
 
-/// Returns the services, and what the environment of this process says of them.
-pub(super) fn provider_env(config: &Config) -> ProviderEnv {
-    ProviderEnv::of_process(ProviderTable::with(&config.providers))
-}
-
 /// Returns `true` if the model that the user has chosen is answered by a service that may have models of any name.
-pub(super) fn serves_any_model(config: &Config) -> bool {
-    match choose(&ModelPreferences { flag: None, config: config.model.clone(), env: provider_env(config) }) {
+pub(super) fn serves_any_model(config: &Config, services: &ProviderEnv) -> bool {
+    match choose(&ModelPreferences { flag: None, config: config.model.clone(), env: services.clone() }) {
         Ok(ModelChoice::Connect(chosen)) => chosen.endpoint.provider.local || chosen.endpoint.provider.any_model,
         Ok(ModelChoice::Probe { wish, .. }) => wish.is_some(),
         Ok(ModelChoice::Offline) | Err(_) => false,

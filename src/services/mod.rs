@@ -9,6 +9,8 @@ mod bootstrap;
 mod connection;
 mod demo;
 mod earlier;
+pub mod keyring;
+pub mod keys;
 mod limits;
 mod models;
 mod permissions;
@@ -55,7 +57,7 @@ use crate::permission::Approver;
 use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
-use crate::session::{Secrets, SessionMeta, Store};
+use crate::session::{SessionMeta, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, ReportReview, Tree, TreeSetup,
     Unattended,
@@ -73,13 +75,12 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
-    let Bootstrap { rules, trust, subagents, store, saved, .. } = bootstrap;
-    let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());
-    let secrets = Secrets::new(environment.secrets());
+    let Bootstrap { rules, trust, services, subagents, store, saved, .. } = bootstrap;
+    let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
-    let sink = Sink::new(listeners);
+    let sink = Sink::new(listeners, secrets.clone());
     for text in notices(&diagnostics) {
         sink.notify(text).await;
     }
@@ -104,7 +105,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         store: store.as_ref(),
         answered: saved.as_deref().map(SavedSession::answers).unwrap_or_default(),
         secrets: &secrets,
-        keys: environment.table.secret_variables().map(str::to_owned).collect(),
+        keys: services.table.secret_variables().map(str::to_owned).collect(),
     };
     let rights = permissions::of_session(made_of, &mut kept, &sink).await;
     let demo = demo::DemoParts::of(options.kind);
@@ -120,7 +121,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         approver: approver(options.front_end, &approvals),
         sink: sink.clone(),
         secrets,
-        resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
+        resolve_model: connection::resolver(services.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
         compact_model: config.compact_model.clone(),
         review: ReportReview { asks: config.asks_reports, judge: config.judge_model.clone() },
@@ -134,7 +135,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     prepare_schemas(&tree);
     let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
-    let wishes = wishes(&options, &config, environment);
+    let wishes = wishes(&options, &config, services);
     let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
     let means = ConnectMeans { pace: pace(options.front_end), rate_limiters, known };
     let resolve = tree.setup().resolve_model.clone();

@@ -3,7 +3,6 @@
 //! Owns when services are asked for them. Leaves the list to `provider::offer`. Invariant: the demonstration asks nobody.
 
 use super::bootstrap::{Bootstrap, SessionKind};
-use super::connection::provider_env;
 use crate::offline;
 use crate::provider::offer::{OfferedModel, known, offered};
 use crate::provider::table::ProviderEnv;
@@ -20,7 +19,7 @@ impl ModelOffers {
     #[must_use]
     pub fn of(bootstrap: &Bootstrap) -> Self {
         let is_live = bootstrap.options.kind == SessionKind::Live;
-        Self { env: is_live.then(|| provider_env(&bootstrap.config)) }
+        Self { env: is_live.then(|| bootstrap.services.clone()) }
     }
 
     /// Returns the models that are known without a question to anybody.

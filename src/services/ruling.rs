@@ -92,7 +92,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         secrets: &Secrets::default(),
         keys: Vec::new(),
     };
-    permissions::of_session(made_of, &mut SessionHandles::default(), &Sink::new(Vec::new())).await
+    permissions::of_session(made_of, &mut SessionHandles::default(), &Sink::new(Vec::new(), Secrets::default())).await
 }
 
 /// Returns what a call of a tool with this argument would touch.

@@ -95,7 +95,7 @@ impl KnownServers {
     }
 }
 
-fn read(file: &Path, max: u64) -> Option<String> {
+pub(super) fn read(file: &Path, max: u64) -> Option<String> {
     let mut text = String::new();
     File::open(file).ok()?.take(max).read_to_string(&mut text).ok()?;
     Some(text)

@@ -11,6 +11,7 @@ pub mod log;
 mod merged;
 mod meta;
 mod part;
+mod pieces;
 mod reader;
 mod record;
 mod retention;
@@ -26,6 +27,7 @@ pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, ses
 pub use merged::{MergedLine, MergedRecords};
 pub use meta::SessionMeta;
 pub use part::{LogPart, PartLine, Stretch, read_part};
+pub use pieces::PieceMask;
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
 pub use retention::{Retention, remove_old};

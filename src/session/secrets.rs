@@ -1,28 +1,29 @@
 //! Keys and tokens that must not reach a file, a screen or a model.
 //!
-//! Owns those that are named. Leaves those that are known by their shape to `tokens`: they are masked in what is kept
-//! only, because an agent that works with such a text has to see it as it is.
+//! Owns those that are named. Leaves those that are known by their shape to `tokens`: they are masked in what people see
+//! and what is kept, but not for models, because an agent that works with such a text has to see it as it is.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tokens::{mask_tokens, may_hold_token};
+use super::tokens::{LineMask, mask_middles, mask_tokens, may_hold_token, part_at_end, settled};
+use crate::message::FileDiff;
 
 pub(super) const MASK: &str = "***";
 /// Below this a secret is too likely to be an ordinary word.
 const MIN_LENGTH: usize = 8;
 
 /// Texts that are replaced by `***` in everything that is kept. Only whole occurrences within one text are found: a
-/// secret that a model streams in two pieces is not.
+/// secret that a model streams in two pieces is not. Clones are the same: what one learns, all mask.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<[Secret]>);
+pub struct Secrets(Arc<RwLock<Arc<[Named]>>>);
 
-struct Secret {
+struct Named {
     plain: String,
     /// As it looks inside a JSON string.
     escaped: String,
@@ -32,20 +33,34 @@ impl Secrets {
     /// Takes the secrets. Those shorter than eight bytes are passed over.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let mut secrets: Vec<String> =
-            secrets.into_iter().map(Into::into).filter(|secret: &String| secret.len() >= MIN_LENGTH).collect();
+        let found = Self::default();
+        found.learn(secrets);
+        found
+    }
+
+    /// Adds secrets, which are masked from now on. Those shorter than eight bytes are passed over.
+    pub fn learn(&self, secrets: impl IntoIterator<Item = impl Into<String>>) {
+        let mut named = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let known = named.iter().map(|secret| secret.plain.clone());
+        let mut all: Vec<String> = known.chain(secrets.into_iter().map(Into::into)).collect();
+        all.retain(|secret| secret.len() >= MIN_LENGTH);
         // The longest first, so that one that contains another leaves nothing of itself behind.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let secrets = secrets.into_iter().map(|plain| {
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.dedup();
+        let all = all.into_iter().map(|plain| {
             let quoted = Value::String(plain.clone()).to_string();
-            Secret { plain, escaped: quoted[1..quoted.len() - 1].to_owned() }
+            Named { plain, escaped: quoted[1..quoted.len() - 1].to_owned() }
         });
-        Self(secrets.collect())
+        *named = all.collect();
+    }
+
+    fn named(&self) -> Arc<[Named]> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for secret in self.0.iter() {
+        for secret in self.named().iter() {
             if text.contains(&secret.plain) {
                 text = Cow::Owned(text.replace(&secret.plain, MASK));
             }
@@ -53,32 +68,56 @@ impl Secrets {
         text
     }
 
-    /// Masks the secrets in a text that is kept, and what looks like one.
+    /// Masks the secrets in a text that is shown or kept, and what looks like one.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         mask_tokens(self.redact(text))
     }
 
-    /// Masks the secrets in all texts of a value. One that holds none is returned as it is.
-    pub fn redact_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        if self.0.is_empty() {
-            return value;
-        }
-        let Ok(json) = serde_json::to_string(&value) else { return value };
-        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) {
-            return value;
-        }
-        match serde_json::from_str(&json) {
-            Ok(document) => {
-                serde_json::from_value(in_texts(document, &|text| self.redact(text).into_owned())).unwrap_or(value)
+    /// Masks the same in what somebody is asked to allow. Of what looks like a token the ends stay, and nothing is masked
+    /// that a shell could act on.
+    pub fn mask_act<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        mask_middles(self.redact(text))
+    }
+
+    /// Masks the secrets, and what looks like one, in a change of a file.
+    pub fn mask_diff(&self, diff: &mut FileDiff) {
+        for hunk in &mut diff.hunks {
+            let mut keys = LineMask::default();
+            for line in &mut hunk.lines {
+                let masked = keys.inside(&line.text).map_or_else(|| self.mask(&line.text), Cow::Borrowed);
+                line.text = masked.into_owned();
             }
-            Err(_) => value,
         }
+    }
+
+    /// Masks the secrets, and what looks like one, in all texts of a value. One that holds none is returned as it is.
+    pub fn mask_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        let Ok(json) = serde_json::to_string(&value) else { return value };
+        if !self.may_hold(&json) {
+            return value;
+        }
+        let Ok(document) = serde_json::from_str(&json) else { return value };
+        serde_json::from_value(in_texts(document, &|text| self.mask(text).into_owned())).unwrap_or(value)
+    }
+
+    /// Returns how many bytes of a text can be masked by themselves, whatever follows.
+    pub(super) fn settled(&self, text: &str) -> usize {
+        self.named().iter().fold(settled(text), |settled, Named { plain, .. }| {
+            let settled = settled.min(text.len() - part_at_end(text, plain));
+            let cut =
+                text.match_indices(plain).map(|(at, _)| at).find(|at| *at < settled && settled < at + plain.len());
+            cut.unwrap_or(settled)
+        })
+    }
+
+    fn may_hold(&self, json: &str) -> bool {
+        self.named().iter().any(|secret| json.contains(&secret.escaped)) || may_hold_token(json)
     }
 
     /// Masks the secrets, and what looks like one, in the strings of a JSON document that is kept. It stays a JSON
     /// document.
     pub(super) fn mask_json(&self, json: String) -> String {
-        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) && !may_hold_token(&json) {
+        if !self.may_hold(&json) {
             return json;
         }
         match serde_json::from_str(&json) {
@@ -102,6 +141,6 @@ fn in_texts(document: Value, change: &impl Fn(&str) -> String) -> Value {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.0.len())
+        write!(f, "Secrets({})", self.named().len())
     }
 }

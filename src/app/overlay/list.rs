@@ -19,6 +19,7 @@ use crate::app::{Action, AgentState, AgentView, App, Effect};
 use crate::message::columns::width;
 use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::PermissionMode;
+use crate::session::Secrets;
 
 /// What a key does with an entry, named by its place.
 pub(in crate::app) type EntryAct = fn(&mut App, usize);
@@ -375,7 +376,8 @@ pub static GRANTS: ListKind = ListKind {
             let key = remove.as_deref().filter(|_| given.origin.is_answer());
             let key = key.map(|chord| format!("  {chord} revoke")).unwrap_or_default();
             let holder = if given.holder.is_everyone() { String::new() } else { format!("  {}", given.holder.words()) };
-            let grant = cell(reveal_line(&given.grant.to_string()), ListStyle::Text);
+            let grant = given.grant.to_string();
+            let grant = cell(reveal_line(&Secrets::default().mask_act(&grant)), ListStyle::Text);
             ListEntry::new(
                 format!("{given:?}"),
                 vec![

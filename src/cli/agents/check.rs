@@ -65,7 +65,7 @@ fn read_path(bootstrap: &Bootstrap, path: &Path) -> anyhow::Result<Vec<Listed>> 
     let wanted = bootstrap.options.directory.join(path);
     let missing = || format!("{} cannot be checked; name an agent file or a folder", wanted.display());
     let path = std::fs::canonicalize(&wanted).with_context(missing)?;
-    let names = known_names(&bootstrap.config);
+    let names = known_names(&bootstrap.config, &bootstrap.services);
     let library = if path.is_dir() {
         Library::new(AgentDirs::from(vec![AgentDir { tier, path, bounds: None }]), Vec::new(), names)
     } else if path.is_file() {
@@ -80,7 +80,7 @@ fn read_path(bootstrap: &Bootstrap, path: &Path) -> anyhow::Result<Vec<Listed>> 
 
 /// Checks one agent as if it were the only one.
 pub(super) fn alone(bootstrap: &Bootstrap, parsed: Parsed) -> Vec<String> {
-    let library = Library::new(AgentDirs::default(), vec![parsed], known_names(&bootstrap.config));
+    let library = Library::new(AgentDirs::default(), vec![parsed], known_names(&bootstrap.config, &bootstrap.services));
     library.reload();
     let listing = library.catalog().listing();
     let given = listing.iter().filter(|listed| listed.source.tier != Tier::BuiltIn);

@@ -154,10 +154,10 @@ impl Conversation {
         self.say(MessageId::default(), text);
     }
 
-    /// Waits for the answer that was begun and returns what came of it.
+    /// Waits for the answer that was begun and returns what came of it, as it may be shown.
     pub async fn finish(&mut self) -> Outcome {
         let ended = finished(&mut self.running).await;
-        self.settle(ended).await
+        self.settle(ended).await.shown(&self.tree.setup().secrets)
     }
 
     /// Returns a handle that stops the answer to the present message.

@@ -182,7 +182,6 @@ impl Tree {
     }
 
     async fn emit_worktree_news(&self, agent: Option<AgentId>, news: WorktreeNews) {
-        let news = self.setup().secrets.redact_all(news);
         self.sink().emit_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
     }
 
@@ -191,7 +190,6 @@ impl Tree {
         let mut kept: Vec<KeptWorktree> =
             self.worktree_registry().entries().values().filter_map(WorktreeEntry::kept).collect();
         kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));
-        let kept = self.setup().secrets.redact_all(kept);
         self.sink().emit_session_unhindered(SessionEvent::Worktrees { kept }).await;
     }
 }

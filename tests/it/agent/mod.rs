@@ -32,6 +32,7 @@ mod restricted;
 mod rewind;
 mod sandbox;
 mod scopes;
+mod secrets;
 mod silence;
 mod steering;
 mod stops;

@@ -359,7 +359,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         freshness: Arc::default(),
         limits: TreeLimits::default().child,
         budget: belvedere::agent::Budget::default(),
-        sink: Sink::new(Vec::new()),
+        sink: Sink::new(Vec::new(), Secrets::default()),
         secrets: Secrets::default(),
         inbox: Inbox::default(),
         at_end: AtEnd::Leave,

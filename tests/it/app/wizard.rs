@@ -12,6 +12,7 @@ use belvedere::definition::{
     AgentDraft, AgentHome, Catalog, CatalogChanges, HomeState, Source, Tier, ToolsField, parse,
 };
 use belvedere::message::AgentId;
+use belvedere::provider::table::ProviderEnv;
 use belvedere::services::known_names;
 use belvedere::subagent::{Command, DRAFT_CALL, TASK_TOOLS};
 use belvedere::tui::view::theme::{ColorDepth, Theme};
@@ -342,7 +343,7 @@ fn a_draft_that_comes_late_waits_to_be_taken() {
 #[test]
 fn every_tool_and_colour_can_be_chosen_and_drawn() {
     let mut grouped: Vec<&str> = TOOL_GROUPS.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str)).collect();
-    let mut all = known_names(&Config::default()).tools;
+    let mut all = known_names(&Config::default(), &ProviderEnv::default()).tools;
     all.retain(|name| !TASK_TOOLS.contains(&name.as_str()));
     grouped.sort_unstable();
     all.sort_unstable();

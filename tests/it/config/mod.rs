@@ -10,7 +10,7 @@ use std::path::Path;
 use belvedere::config::{
     Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, load, permission_settings,
 };
-use belvedere::message::{BudgetLimit, Dollars};
+use belvedere::message::{BudgetLimit, Dollars, Secret};
 use belvedere::permission::PermissionMode;
 use tempfile::TempDir;
 
@@ -440,7 +440,7 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
             1,
             12,
             "key_env = \"sk-12345\"\nwire = \"openai\"\nurl = \"https://h\"",
-            "keys themselves stay in the environment",
+            "a variable name is made of A-Z, 0-9 and `_`; a key itself is `api_key`",
         ),
         (
             1,
@@ -452,11 +452,45 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
         let errors = Place::new().user(&format!("[providers.mine]\n{keys}\n")).errors();
         let [error] = errors.as_slice() else { panic!("{keys}: {errors:?}") };
         let begin = format!(".config/belvedere/config.toml:{line}:{column}: `providers.mine`: ");
-        assert!(error.starts_with(&begin) && error.contains(words) && !error.contains("hush"), "{keys}: {error}");
+        assert!(
+            error.starts_with(&begin) && error.contains(words) && !error.contains("hush") && !error.contains("12345"),
+            "{keys}: {error}"
+        );
         assert!(error.ends_with("The provider is skipped."), "{error}");
     }
     let reserved = Place::new().user(&mine.replace("mine]", "offline]")).errors();
     assert!(reserved[0].contains("`providers.offline`: this name has another meaning"), "{reserved:?}");
     let upper = Place::new().user(&mine.replace("mine]", "Mine]")).errors();
     assert!(upper[0].contains("is made of a-z, 0-9"), "{upper:?}");
+}
+
+#[test]
+fn a_key_or_a_command_for_it_is_the_users_alone_and_never_shown() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let keys = "[providers.openai]\napi_key = \" key-12345678 \"\napi_key_command = \"pass show openai\"\n";
+    let place = Place::new().user(keys).project(keys);
+    let own = place.home.path().join(".config/belvedere/config.toml");
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o600)).unwrap();
+    let config = place.load().config;
+    let settings = &config.service_keys["openai"];
+    assert_eq!(settings.command.as_deref(), Some("pass show openai"));
+    assert_eq!(settings.key.as_ref().map(Secret::expose), Some("key-12345678"));
+    assert!(config.providers.is_empty() && !format!("{config:?}").contains("12345678"), "{config:?}");
+    let errors = place.errors();
+    assert!(errors.len() == 1 && errors[0].contains("a project may not set `providers`"), "{errors:?}");
+    assert!(Place::new().project(keys).load().config.service_keys.is_empty());
+
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o640)).unwrap();
+    let warned = &place.errors()[0];
+    assert!(warned.contains("config.toml:2:11: others can read this key: run chmod 600 "), "{warned}");
+    for (keys, error) in [
+        ("api_key = 12345678", "1:36: `providers.openai.api_key` expects a string"),
+        ("api_key_command = [\"pass\"]", "1:44: `providers.openai.api_key_command` expects a string"),
+        ("api_key_command = \" \"", "1:44: `providers.openai.api_key_command` expects a string"),
+    ] {
+        let errors = Place::new().user(&format!("providers = {{ openai = {{ {keys} }} }}")).errors();
+        let [.., last] = errors.as_slice() else { panic!("{keys}: {errors:?}") };
+        assert!(last.ends_with(error), "{keys}: {errors:?}");
+        assert!(!last.contains("12345678"), "{last}");
+    }
 }

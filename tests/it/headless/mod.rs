@@ -1,5 +1,6 @@
 //! The real binary without a screen, as a shell runs it.
 
+mod canaries;
 mod context;
 mod free;
 mod plain;
@@ -15,6 +16,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod ground;
+mod keyring;
+mod keys;
 mod models;
 mod processes;
 mod providers;
@@ -316,6 +319,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         agents: Vec::new(),
         agent: Some(agent.to_owned()),
         program: std::path::PathBuf::new(),
+        secrets: belvedere::session::Secrets::default(),
     };
     let error = format!("{:#}", bootstrap(wanted("nobody")).unwrap_err());
     assert!(error.starts_with("no agent `nobody`; available: general-purpose, explore"), "{error}");

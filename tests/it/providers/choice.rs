@@ -22,7 +22,7 @@ fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
         Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model })) => {
             let key = match (endpoint.provider.wire, endpoint.credential) {
                 (_, Credential::None) => "none",
-                (WireFormat::Anthropic, Credential::Key(_)) => "key",
+                (WireFormat::Anthropic, Credential::Key(_) | Credential::Fetched(_)) => "key",
                 (WireFormat::Anthropic, Credential::Token(_)) => "token",
                 (WireFormat::OpenAi, _) => "bearer",
             };

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use belvedere::message::{
+    AssistantMessage, Block, Effort, Message, ResultPart, Secret, ToolCall, ToolInput, ToolResult,
+};
 use belvedere::provider::{
-    Credential, ErrorKind, EventStream, Feature, Http, Provider, ProviderError, Request, Secret, Service, StopReason,
+    Credential, ErrorKind, EventStream, Feature, Http, Provider, ProviderError, Request, Service, StopReason,
     StreamEvent,
 };
 use futures::StreamExt;

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::message::{Message, ProviderRow, ToolInput, ToolSpec, Usage};
+use belvedere::message::{Message, ProviderRow, Secret, ToolInput, ToolSpec, Usage};
 use belvedere::provider::table::ProviderTable;
-use belvedere::provider::{Credential, Feed, ProviderError, Request, Secret, Service, StopReason, StreamEvent};
+use belvedere::provider::{Credential, Feed, ProviderError, Request, Service, StopReason, StreamEvent};
 
 mod bounds;
 mod choice;

@@ -7,6 +7,7 @@ use belvedere::app::agent_files::{AgentPlaces, FileNews};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library, Listing, Parsed, Roots, Source, Tier, parse};
 
+use belvedere::provider::table::ProviderEnv;
 use belvedere::services::known_names;
 
 use super::snapshots::check;
@@ -41,7 +42,7 @@ pub(crate) fn file(tier: Tier, stem: &str, text: &str) -> Parsed {
 
 /// Returns the built-in agents and these.
 pub(crate) fn listing(files: Vec<Parsed>) -> Listing {
-    let library = Library::new(AgentDirs::default(), files, known_names(&Config::default()));
+    let library = Library::new(AgentDirs::default(), files, known_names(&Config::default(), &ProviderEnv::default()));
     library.reload();
     library.catalog().listing()
 }

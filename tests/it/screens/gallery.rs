@@ -13,10 +13,12 @@ use belvedere::config::{Config, ProjectRoot};
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::message::MessageId;
 use belvedere::permission::FolderTrust;
+use belvedere::provider::table::ProviderEnv;
 use belvedere::services::{
     self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, SessionRules, Started, Subagents,
     known_names,
 };
+use belvedere::session::Secrets;
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
@@ -175,6 +177,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             agents: Vec::new(),
             agent: None,
             program: PathBuf::new(),
+            secrets: Secrets::default(),
         },
         config: Config::default(),
         rules: SessionRules::default(),
@@ -183,8 +186,13 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         paths: None,
         ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
         place: Place { cwd: nowhere.clone(), project: nowhere.clone(), origin: nowhere },
-        library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), known_names(&Config::default()))),
+        library: Arc::new(Library::new(
+            AgentDirs::default(),
+            Vec::new(),
+            known_names(&Config::default(), &ProviderEnv::default()),
+        )),
         agent: None,
+        services: ProviderEnv::default(),
         subagents: Subagents::default(),
         store: None,
     }

@@ -2,6 +2,7 @@
 
 mod events;
 mod resume;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::{fs, sync::Arc, sync::Mutex};
@@ -298,71 +299,12 @@ async fn what_waits_for_the_disk_is_bounded_and_what_is_lost_is_counted() {
     assert_eq!(texts(&store.path_of("main")).len(), 16);
 }
 
-/// One token of each shape, put together here so that none stands in the source.
-fn tokens() -> Vec<String> {
-    let random = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
-    let of = |start: &str, length: usize| format!("{start}{}", &random[..length]);
-    let web = format!("eyJ{random}.eyJ{random}.{random}");
-    let pem = format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{random}\n{random}\n-----END OPENSSH PRIVATE KEY-----");
-    let starts = [
-        ("sk-ant-api03-", 36),
-        ("sk-proj-", 36),
-        ("sk-", 36),
-        ("ghp_", 36),
-        ("gho_", 36),
-        ("github_pat_", 36),
-        ("glpat-", 20),
-        ("xoxb-", 24),
-        ("xoxp-", 24),
-        ("AIza", 35),
-        ("npm_", 36),
-        ("hf_", 34),
-        ("gsk_", 36),
-        ("sk_live_", 24),
-    ];
-    let aws = format!("AKIA{}", "ABCDEFGH12345678");
-    starts.into_iter().map(|(start, length)| of(start, length)).chain([web, pem, aws]).collect()
-}
-
-#[tokio::test]
-async fn what_looks_like_a_token_is_masked_in_what_is_kept() {
-    let state = tempfile::tempdir().unwrap();
-    let store = store(state.path());
-    for token in tokens() {
-        for (before, after) in [("", ""), ("token=", "\n"), ("\"", "\""), ("\n", " and more"), ("Bearer ", ",")] {
-            let text = format!("{before}{token}{after}");
-            assert_eq!(store.mask(&text), format!("{before}***{after}"), "{text}");
-        }
-        let kept =
-            Store::new(state.path(), Path::new(&token), "2026-11-21T06:30:00Z".parse().unwrap(), Secrets::default());
-        assert!(keep(&kept, &[line("main", &format!("{KEY}\n{token}"))]).await.is_empty());
-        let written = fs::read_to_string(kept.path_of("main")).unwrap();
-        assert!(!written.contains(&token[token.len() - 12..]), "{written}");
-    }
-    // What an agent works with it sees as it is.
-    assert_eq!(Secrets::default().redact(&tokens()[0]), tokens()[0]);
-    for word in [
-        "sk-spinner-double-bounce-child-2",
-        "task-force-2026-11-21-of-the-north",
-        "ghp_short",
-        "AKIAlower",
-        "the risk-adjusted-return-on-capital-2",
-        "npm_config_registry",
-        "AIzaShort",
-        "eyJ.eyJ.x",
-        "xoxb-",
-        "sk-learn",
-    ] {
-        assert_eq!(store.mask(word), word);
-    }
-}
-
 #[test]
 fn an_export_is_a_new_file_of_the_users_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let state = tempfile::tempdir().unwrap();
     let store = store(state.path());
-    let token = &tokens()[3];
+    let token = &tokens::tokens()[3];
     let export = |text: &str, place: Option<&Path>| {
         store.export("talk-1.md", place, |out| out.write_all(store.mask(text).as_bytes()))
     };

@@ -226,7 +226,7 @@ impl Session {
                 Grants::default(),
             ),
             approver: if parts.unattended { Arc::new(Unattended) } else { Arc::new(approvals.clone()) },
-            sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect()),
+            sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect(), parts.secrets.clone()),
             secrets: parts.secrets,
             environment: parts.environment.unwrap_or_else(|| environment(&root)),
             resolve_model: Arc::new(resolve_model),

@@ -1,0 +1,228 @@
+//! Where the keys of services come from: variables, a command of the user, the keyring, the user's settings.
+//!
+//! Owns their order, and running the command. Leaves the keyring to `keyring`, keeping a key to `provider::key`, and
+//! what the settings say to `config`. Invariants: a command runs only when its service is asked, from the home and never with a program of the
+//! project; every key is known to [`Secrets`] before anything is sent with it; no error holds one.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+
+use super::Bootstrap;
+use super::keyring::{Keyring, KeyringRecord};
+use crate::config::{Config, Environment, Paths};
+use crate::message::format::words_of;
+use crate::message::{Diagnostic, KeySettings, ProviderRow, Secret};
+use crate::program::SearchPath;
+use crate::provider::table::{ProviderEnv, ProviderTable};
+use crate::provider::{Credential, KeySource};
+use crate::session::Secrets;
+
+/// How long a command may take to print a key: the user may have to unlock it in a window.
+const TIME_LIMIT: Duration = Duration::from_mins(1);
+/// Most bytes that are read of what a command prints.
+const MAX_PRINTED: u64 = 64 * 1024;
+/// Longest excerpt of what a command says of its failure, in characters.
+const SAID_CHARS: usize = 200;
+
+/// Where commands that print keys run.
+#[derive(Debug, Clone)]
+pub struct KeyCommands {
+    /// Folders whose programs are not run.
+    pub untrusted: Vec<PathBuf>,
+    pub home: Option<PathBuf>,
+    /// Variables that they do not get: they hold keys.
+    pub withheld: Vec<String>,
+    pub secrets: Secrets,
+}
+
+impl KeyCommands {
+    /// Runs a command line and returns the one line that it prints. On failure, returns why.
+    pub async fn run(&self, line: &str) -> Result<Secret, String> {
+        let search = SearchPath::of_process(&self.untrusted.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+        let shell = search.find("sh").ok_or("there is no `sh` in PATH outside of the project")?;
+        let mut command = Command::new(shell);
+        command.args(["-c", line]).current_dir(self.home.as_deref().unwrap_or(Path::new("/")));
+        command.env("PATH", search.value());
+        for name in &self.withheld {
+            command.env_remove(name);
+        }
+        // The terminal is ours: a question for a passphrase would be drawn over the screen.
+        command.env_remove("GPG_TTY").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = command.process_group(0).kill_on_drop(true).spawn();
+        let child = started.map_err(|error| format!("the command cannot be started: {error}"))?;
+        let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw));
+        let ended = tokio::time::timeout(TIME_LIMIT, output_of(child)).await;
+        let output = ended.map_err(|_| format!("the command did not end within {} s", TIME_LIMIT.as_secs()))?;
+        // What it leaves running, such as an agent that keeps a passphrase, is the user's.
+        group.0 = None;
+        self.key_in(output.map_err(|error| format!("the command broke off: {error}"))?)
+    }
+
+    /// Reads what a command has printed.
+    fn key_in(&self, Output { status, stdout, stderr }: Output) -> Result<Secret, String> {
+        if !status.success() {
+            let said = self.secrets.mask(&String::from_utf8_lossy(&stderr)).into_owned();
+            let said = words_of(&said, SAID_CHARS);
+            let said = if said.is_empty() { "it says nothing on standard error" } else { &said };
+            return Err(format!("the command {}: {said}", ended_how(status)));
+        }
+        let printed = String::from_utf8(stdout).map_err(|_| "the command printed no text")?;
+        let key = Secret::new(&printed).ok_or("the command printed nothing")?;
+        match key.expose().lines().count() {
+            1 => {
+                self.secrets.learn([key.expose()]);
+                Ok(key)
+            }
+            lines => Err(format!("the command printed {lines} lines; a key is one line: add | head -n 1")),
+        }
+    }
+}
+
+/// Waits for the end of a command, and reads the beginning of what it prints.
+async fn output_of(mut child: Child) -> io::Result<Output> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let read = tokio::try_join!(read_into(out, &mut stdout), read_into(err, &mut stderr), child.wait());
+    read.map(|(.., status)| Output { status, stdout, stderr })
+}
+
+async fn read_into(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    match pipe {
+        Some(pipe) => pipe.take(MAX_PRINTED).read_to_end(bytes).await,
+        None => Ok(0),
+    }
+}
+
+fn ended_how(status: ExitStatus) -> String {
+    status.code().map_or_else(|| "was killed".to_owned(), |code| format!("ended with status {code}"))
+}
+
+/// The processes of a command that is given up.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It fails only if they are gone.
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+    }
+}
+
+/// Returns the services with what the environment and the settings say of them, and what is wrong with the latter.
+/// `untrusted` are the folders that the agents work in.
+pub(super) fn environment(
+    config: &Config,
+    (environment, paths): (&Environment, Option<&Paths>),
+    untrusted: &[&Path],
+    secrets: &Secrets,
+) -> (ProviderEnv, Vec<Diagnostic>) {
+    let table = ProviderTable::with(&config.providers);
+    let commands = KeyCommands {
+        untrusted: untrusted.iter().map(|folder| folder.to_path_buf()).collect(),
+        home: environment.home(),
+        withheld: table.secret_variables().map(str::to_owned).collect(),
+        secrets: secrets.clone(),
+    };
+    let in_keyring = in_keyring(paths);
+    let credential = |row: &Arc<ProviderRow>| {
+        let source = configured(config, &in_keyring, &row.name).into_iter().next()?;
+        Some((row.name.clone(), credential(&row.name, source, &commands)))
+    };
+    let credentials: BTreeMap<String, Credential> = table.rows().filter_map(credential).collect();
+    let unknown = config.service_keys.keys().filter(|name| table.get(name).is_none());
+    let errors = unknown.map(|name| {
+        let error = "has a key, but there is no such service: it needs `wire` and `url`, too.";
+        Diagnostic::new(format!("`providers.{name}` {error}"))
+    });
+    let errors = errors.collect();
+    let services = ProviderEnv::of_process(table).with_credentials(credentials);
+    secrets.learn(services.secrets());
+    (services, errors)
+}
+
+/// Where a service has its key, beside variables.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Command(&'a str),
+    Keyring,
+    Written(&'a Secret),
+}
+
+fn in_keyring(paths: Option<&Paths>) -> Vec<String> {
+    paths.map(|paths| KeyringRecord::in_dir(&paths.state_dir).services()).unwrap_or_default()
+}
+
+/// Returns where a service has its key beside variables, in the order in which they count.
+fn configured<'a>(config: &'a Config, in_keyring: &[String], service: &str) -> Vec<Source<'a>> {
+    let settings = config.service_keys.iter().find(|(name, _)| name.eq_ignore_ascii_case(service));
+    let KeySettings { command, key } = settings.map_or(&NO_SETTINGS, |(_, settings)| settings);
+    let command = command.as_deref().map(Source::Command);
+    let keyring = in_keyring.iter().any(|name| name == service).then_some(Source::Keyring);
+    command.into_iter().chain(keyring).chain(key.as_ref().map(Source::Written)).collect()
+}
+
+const NO_SETTINGS: KeySettings = KeySettings { command: None, key: None };
+
+fn credential(service: &str, source: Source<'_>, commands: &KeyCommands) -> Credential {
+    match source {
+        Source::Written(key) => Credential::Key(key.clone()),
+        Source::Command(line) => {
+            let (commands, line) = (commands.clone(), line.to_owned());
+            let fetch = move || {
+                let (commands, line) = (commands.clone(), line.clone());
+                Box::pin(async move { commands.run(&line).await }) as _
+            };
+            let place = format!("`api_key_command` of `[providers.{service}]`");
+            Credential::Fetched(KeySource::new(place, Box::new(fetch)))
+        }
+        Source::Keyring => {
+            let (secrets, name) = (commands.secrets.clone(), service.to_owned());
+            let fetch = move || Box::pin(from_keyring(Keyring::of_system(), name.clone(), secrets.clone())) as _;
+            let place = format!("the key in the keyring (`belvedere keys set {service}`)");
+            Credential::Fetched(KeySource::new(place, Box::new(fetch)))
+        }
+    }
+}
+
+/// Asks the keyring for the key of a service. On failure, returns why there is none.
+pub async fn from_keyring(keyring: Keyring, service: String, secrets: Secrets) -> Result<Secret, String> {
+    let asked = tokio::task::spawn_blocking(move || keyring.get(&service));
+    let answer = tokio::time::timeout(TIME_LIMIT, asked).await;
+    let answer = answer.map_err(|_| format!("the keyring did not answer within {} s", TIME_LIMIT.as_secs()))?;
+    let key = answer.map_err(|_| "the keyring broke off")??.ok_or("the keyring has none")?;
+    secrets.learn([key.expose()]);
+    Ok(key)
+}
+
+/// Where a service has its key, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPlaces {
+    pub service: Arc<ProviderRow>,
+    /// In the order in which they count; the first is used.
+    pub places: Vec<String>,
+}
+
+/// Returns where each service has its key. No key is fetched for that.
+pub fn key_places(bootstrap: &Bootstrap) -> Vec<KeyPlaces> {
+    let in_keyring = in_keyring(bootstrap.paths.as_ref());
+    let of = |row: &Arc<ProviderRow>| {
+        let set = row.secret_variables().filter(|name| bootstrap.services.is_set(name)).map(str::to_owned);
+        let configured = configured(&bootstrap.config, &in_keyring, &row.name).into_iter().map(|source| match source {
+            Source::Command(_) => "api_key_command".to_owned(),
+            Source::Keyring => "keyring".to_owned(),
+            Source::Written(_) => "api_key in config.toml".to_owned(),
+        });
+        KeyPlaces { service: row.clone(), places: set.chain(configured).collect() }
+    };
+    bootstrap.services.table.rows().map(of).collect()
+}
