@@ -41,6 +41,8 @@ fn tools_come_in_many_forms() {
     assert_eq!(tools("tools:\n  - Read\n  - Grep"), list(&["Read", "Grep"]));
     assert_eq!(tools("tools:\n- \"Read\"\n- Grep"), list(&["Read", "Grep"]));
     assert_eq!(tools("tools: \"Read\", 'Grep' ,LS,"), list(&["Read", "Grep", "LS"]));
+    let nested = r#"tools: ["'- Read'", "\0 Grep", "`\"LS\"`"]"#;
+    assert_eq!(tools(nested), list(&["Read", "Grep", "LS"]), "once it is written, it would read so");
     assert_eq!(tools("tools: {Read: true}"), list(&[]), "what is not understood gives no tools, not all");
 }
 
