@@ -28,6 +28,13 @@ fn a_strict_file_yields_every_field() {
 }
 
 #[test]
+fn a_long_name_is_cut_and_ends_in_no_blank() {
+    let text = format!("---\nname: {} and more\ndescription: b\n---\nc", "n".repeat(99));
+    assert_eq!(agent(&text).name, "n".repeat(99));
+    assert!(errors(&text)[0].starts_with("agents/file-name.md:2: the name is longer than 100 characters"));
+}
+
+#[test]
 fn tools_come_in_many_forms() {
     let tools = |field: &str| agent(&format!("---\nname: a\ndescription: b\n{field}\n---\nc")).tools;
     assert_eq!(tools(""), ToolsField::All);
