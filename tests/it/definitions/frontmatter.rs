@@ -50,6 +50,9 @@ fn tools_come_in_many_forms() {
     assert_eq!(tools("tools: \"Read\", 'Grep' ,LS,"), list(&["Read", "Grep", "LS"]));
     let nested = r#"tools: ["'- Read'", "\0 Grep", "`\"LS\"`"]"#;
     assert_eq!(tools(nested), list(&["Read", "Grep", "LS"]), "once it is written, it would read so");
+    for one in ["tools: Read Grep", "tools: 'Read Grep,'", "tools: [Read Grep]", "tools: [Read Grep, '']"] {
+        assert_eq!(tools(one), list(&["Read", "Grep"]), "{one}");
+    }
     assert_eq!(tools("tools: {Read: true}"), list(&[]), "what is not understood gives no tools, not all");
 }
 
