@@ -12,6 +12,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Environment;
+use super::git_entries::entries;
 use crate::message::without_dots;
 
 /// Bytes of the longest file of one line.
@@ -162,12 +163,12 @@ impl Obeyed<'_> {
                 continue;
             }
             let is_path = matches!(key.as_str(), "path" | "hookspath" | "attributesfile");
-            let before_comment = value.split(['#', ';']).next().unwrap_or_default().trim();
-            let whole = [value.as_str(), before_comment].into_iter().filter(|_| is_path);
+            // Git from 2.52 on lets a path be missing that is marked so.
+            let whole = is_path.then(|| value.strip_prefix(":(optional)").unwrap_or(&value));
             let words = value.split(|c: char| c.is_whitespace() || "'!;&|()=#".contains(c));
             let words = words.filter(|word| !word.is_empty()).enumerate();
             let named = words.flat_map(|(at, word)| names_of(word, at == 0, worktree));
-            for name in whole.chain(named).filter(|name| !name.is_empty()) {
+            for name in whole.into_iter().chain(named).filter(|name| !name.is_empty()) {
                 let Some(name) = self.below_home(name) else { continue };
                 self.add(&worktree.join(&name));
                 self.add(&folder.join(&name));
@@ -200,29 +201,4 @@ fn names_of<'w>(word: &'w str, is_first: bool, worktree: &Path) -> Vec<&'w str> 
         return Vec::new();
     }
     vec![word]
-}
-
-/// Returns keys in lower case and values of a file of git's settings, without quotes. Read more loosely than git reads
-/// it: comments come along.
-fn entries(text: &str) -> Vec<(String, String)> {
-    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
-    let entry = |line: &str| {
-        let (key, value) = after_header(line.trim_start()).split_once('=')?;
-        let value: String = value.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
-        Some((key.trim().to_lowercase(), value.trim().to_owned()))
-    };
-    joined.lines().filter_map(entry).collect()
-}
-
-/// Returns what follows the header of a section, which may stand on the line of a key.
-fn after_header(line: &str) -> &str {
-    if !line.starts_with('[') {
-        return line;
-    }
-    let mut is_quoted = false;
-    let end = line.char_indices().find(|(_, c)| {
-        is_quoted ^= *c == '"';
-        *c == ']' && !is_quoted
-    });
-    end.map_or("", |(at, _)| &line[at + 1..])
 }

@@ -6,6 +6,7 @@
 
 mod file;
 mod git;
+mod git_entries;
 mod layer;
 mod paths;
 mod project;

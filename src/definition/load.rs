@@ -94,6 +94,7 @@ fn name(reader: &mut Reader<'_>) -> Option<String> {
     let mut name = sanitize_line(&written).trim().to_owned();
     if let Some((cut, _)) = name.char_indices().nth(MAX_NAME_CHARS) {
         name.truncate(cut);
+        name.truncate(name.trim_end().len());
         reader.report_at(
             "name",
             format!(

@@ -56,15 +56,27 @@ fn item(value: &Value) -> Option<String> {
 }
 
 fn entries(text: &str) -> Vec<String> {
-    // A blank before a parenthesis must not set `Bash (git log:*)` free of its scope.
-    let blanks_cut = !text.contains(['(', ',', '\n']);
-    let cuts = |c: char| matches!(c, ',' | '\n') || (blanks_cut && c.is_whitespace());
-    let names = split_list(text, ['(', ')'], cuts);
-    let bare = |name: &str| {
-        let name = name.trim().trim_start_matches("- ").trim_matches(['"', '\'', '`']).trim();
-        sanitize_line(&name.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
-    };
-    names.map(bare).filter(|name| !name.is_empty()).flat_map(|name| scopes_of(&name)).collect()
+    let names = split_list(text, ['(', ')'], |c| matches!(c, ',' | '\n')).map(bare);
+    let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+    match names.as_slice() {
+        // A blank before a parenthesis must not set `Bash (git log:*)` free of its scope.
+        [one] if !one.contains('(') => one.split(' ').map(bare).filter(|name| !name.is_empty()).collect(),
+        _ => names.iter().flat_map(|name| scopes_of(name)).collect(),
+    }
+}
+
+/// Returns an entry without what lists are written with. Nothing more comes off it when it is read once more: a name that
+/// stands for no tool would become one.
+fn bare(entry: &str) -> String {
+    let entry = sanitize_line(entry).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut bare = entry.as_str();
+    loop {
+        let less = bare.trim_start_matches("- ").trim_matches(['"', '\'', '`', ' ']);
+        if less == bare {
+            return bare.to_owned();
+        }
+        bare = less;
+    }
 }
 
 /// Returns an entry for each of several scopes: `Bash(git log:*, git show:*)` is two. A comma without a blank belongs to

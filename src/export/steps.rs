@@ -248,7 +248,8 @@ impl<R> StepReader<'_, R> {
         let (output, is_diff) = match view {
             Some(ToolView::Diff(diff)) => {
                 let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
-                let marked = lines.map(|line| format!("{}{}\n", line.kind.sign(), line.text));
+                let marked =
+                    lines.map(|line| format!("{}{}\n", line.kind.sign(), line.text.trim_end_matches(['\n', '\r'])));
                 (marked.collect::<String>(), true)
             }
             _ => (output_of(&result.content), false),

@@ -23,7 +23,7 @@ impl Pile {
         let is_mark = is_mark(c);
         if is_mark {
             self.marks += 1;
-        } else if !self.after_joiner {
+        } else if !self.after_joiner || c == '\n' {
             self.marks = 0;
         }
         let exceeds = is_mark && self.marks > MAX_MARKS;

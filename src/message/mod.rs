@@ -26,7 +26,7 @@ mod usage;
 
 pub use budget::{BudgetLimit, Dollars, parse_tokens};
 pub use diagnostic::Diagnostic;
-pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
+pub use diff::{DiffLine, FileDiff, Hunk, LineKind, line_end};
 pub use effort::Effort;
 pub use export_format::ExportFormat;
 pub use format::grouped;

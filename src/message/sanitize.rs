@@ -110,8 +110,8 @@ fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00AD}' | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
         | '\u{200B}'..='\u{200D}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}'
-        | '\u{3164}' | '\u{FE00}'..='\u{FE0D}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}'
-        | '\u{E0000}'..='\u{E0FFF}')
+        | '\u{3164}' | '\u{FE00}'..='\u{FE0D}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Returns `true` if a character can stand beside a joiner: the blocks that hold emoji and what they are built of.
@@ -122,10 +122,10 @@ fn joins(c: char) -> bool {
 /// Appends the safe form of one line, which holds no `\n`.
 fn plain_row(row: &str, out: &mut String) {
     let row = row.trim_end_matches('\r');
-    let mut start = out.len();
+    let begin = out.len();
+    let mut start = begin;
     let mut rest = row;
     let mut strings = Strings::Unknown;
-    let mut pile = Pile::default();
     while let Some(c) = rest.chars().next() {
         let tail = &rest[c.len_utf8()..];
         rest = match c {
@@ -140,29 +140,42 @@ fn plain_row(row: &str, out: &mut String) {
                 tail
             }
             _ => {
-                if !pile.exceeds(c) {
-                    visible(c, tail, start, out);
-                }
+                visible(c, start, out);
                 tail
             }
         };
     }
+    if out[begin..].contains(ZWJ) || has_pile(&out[begin..]) {
+        let row = out.split_off(begin);
+        without_heaps(&row, out);
+    }
+}
+
+/// Appends a row without marks in heaps, and without joiners that join nothing. Only of what is left of a row it is known
+/// what stands upon what: between two marks there may have been anything.
+fn without_heaps(row: &str, out: &mut String) {
+    let (mut pile, mut before, mut joiner) = (Pile::default(), None, false);
+    for c in row.chars().filter(|c| !pile.exceeds(*c)) {
+        if c == ZWJ {
+            joiner |= before.is_some_and(joins);
+            continue;
+        }
+        if std::mem::take(&mut joiner) && joins(c) {
+            out.push(ZWJ);
+        }
+        out.push(c);
+        before = Some(c);
+    }
 }
 
 /// Appends one character that begins no escape sequence.
-fn visible(c: char, tail: &str, start: usize, out: &mut String) {
+fn visible(c: char, start: usize, out: &mut String) {
     match c {
-        '\t' => out.push(c),
+        '\t' | ZWJ => out.push(c),
         '\u{8}' => {
             // A backspace takes back a character of its own line, as in the bold print of manual pages.
             if out.len() > start {
                 out.pop();
-            }
-        }
-        ZWJ => {
-            let before = out[start..].chars().next_back();
-            if before.is_some_and(joins) && tail.chars().next().is_some_and(joins) {
-                out.push(c);
             }
         }
         _ if c.is_control() || is_invisible(c) => {}

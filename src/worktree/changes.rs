@@ -135,6 +135,12 @@ fn fill(files: &mut [ChangedFile], patch: &[u8]) {
             diff.hunks.push(Hunk { lines: Vec::new() });
             continue;
         }
+        // What git says behind a line that the end of its file cuts off.
+        if line.starts_with(b"\\ ") {
+            let last = diff.hunks.last_mut().and_then(|hunk| hunk.lines.last_mut());
+            last.and_then(|line| line.text.pop());
+            continue;
+        }
         let kind = match line.first() {
             Some(b' ') => LineKind::Context,
             Some(b'+') => LineKind::Added,
@@ -146,10 +152,12 @@ fn fill(files: &mut [ChangedFile], patch: &[u8]) {
         let number = if kind == LineKind::Removed { old } else { new };
         old += usize::from(kind != LineKind::Added);
         new += usize::from(kind != LineKind::Removed);
-        let text = String::from_utf8_lossy(&line[1..]).chars().take(LINE_CHARS).collect();
+        let (line, end) = line[1..].strip_suffix(b"\r").map_or((&line[1..], "\n"), |line| (line, "\r\n"));
+        let text = String::from_utf8_lossy(line).chars().take(LINE_CHARS).chain(end.chars()).collect();
         hunk.lines.push(DiffLine { kind, number, text });
         diff.omitted -= usize::from(kind != LineKind::Context && diff.omitted > 0);
     }
+    files.iter_mut().flat_map(|file| &mut file.diff.hunks).for_each(Hunk::cut_ends);
 }
 
 /// Reads `12,3 +14,5 @@` as 12 and 14.

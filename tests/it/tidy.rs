@@ -350,6 +350,14 @@ fn no_file_is_forgotten() {
 }
 
 #[test]
+fn all_we_build_on_comes_from_the_registry() {
+    const REGISTRY: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let others: Vec<&str> = lock.split("[[package]]").skip(1).filter(|package| !package.contains(REGISTRY)).collect();
+    assert!(matches!(others.as_slice(), [own] if own.contains("name = \"belvedere\"")), "{others:#?}");
+}
+
+#[test]
 fn rules_find_what_breaks_them() {
     let cases: [(Rule, &str, &str); 17] = [
         (names, "src/tool/read.rs", "const PATIENCE: u8 = 1;"),

@@ -23,7 +23,7 @@ pub fn gutter_columns(diff: &FileDiff, columns: usize) -> usize {
 
 /// Returns a line of a file with a sign for all that would not be seen: the file gets all of it.
 pub fn revealed(line: &str) -> String {
-    reveal_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
+    reveal_line(&line.replace('\t', "    ")).into_owned()
 }
 
 /// Returns where each row of a text ends that is broken wherever a row is full. Words are not kept whole: the spaces

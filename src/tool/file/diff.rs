@@ -6,7 +6,7 @@ use std::time::Duration;
 use similar::{ChangeTag, TextDiff};
 
 use crate::message::format::line_changes;
-use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
+use crate::message::{DiffLine, FileDiff, Hunk, LineKind, line_end};
 use crate::tool::limit::{cut, grouped};
 
 /// Lines of a version that are compared; a longer stretch counts as replaced whole, which takes no memory.
@@ -56,7 +56,7 @@ fn compare(path: &Path, old: &str, new: &str, bounds: Bounds) -> FileDiff {
     let breaks = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
     if breaks(old).max(breaks(new)) > MAX_COMPARED {
         for (kind, text) in [(LineKind::Removed, old), (LineKind::Added, new)] {
-            text.lines().enumerate().for_each(|(at, line)| shown.push(kind, same + at + 1, line));
+            text.split_inclusive('\n').enumerate().for_each(|(at, line)| shown.push(kind, same + at + 1, line));
         }
         shown.close();
         return shown.diff;
@@ -79,7 +79,7 @@ fn compare(path: &Path, old: &str, new: &str, bounds: Bounds) -> FileDiff {
 struct Shown {
     diff: FileDiff,
     bounds: Bounds,
-    /// Lines of the present hunk.
+    /// Lines of the present hunk, with their ends.
     lines: Vec<DiffLine>,
     /// Lines kept so far.
     count: usize,
@@ -103,7 +103,9 @@ impl Shown {
 
     fn close(&mut self) {
         if !self.lines.is_empty() {
-            self.diff.hunks.push(Hunk { lines: std::mem::take(&mut self.lines) });
+            let mut hunk = Hunk { lines: std::mem::take(&mut self.lines) };
+            hunk.cut_ends();
+            self.diff.hunks.push(hunk);
         }
     }
 }
@@ -125,13 +127,13 @@ fn middle<'t>(old: &'t str, new: &'t str) -> (usize, &'t str, &'t str) {
 }
 
 fn shown_line(line: &str, max: usize) -> String {
-    let text = line.trim_end_matches(['\n', '\r']);
+    let (text, end) = line.split_at(line.len() - line_end(line).len());
     let (start, is_cut) = cut(text, max);
     if !is_cut {
-        return start.to_owned();
+        return line.to_owned();
     }
     let more = text[start.len()..].chars().count() as u64;
-    format!("{start}… {} more characters", grouped(more))
+    format!("{start}… {} more characters{end}", grouped(more))
 }
 
 /// Returns the one-line form of a difference: `+3 −1`.

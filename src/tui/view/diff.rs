@@ -156,12 +156,26 @@ fn diff_line(line: &DiffLine, partner: Option<&DiffLine>, digits: usize, theme: 
     };
     let mut spans =
         vec![Span::styled(format!("{:>digits$} ", line.number), theme.faint), Span::styled(format!("{sign} "), style)];
-    let text = revealed(&line.text);
     match partner {
-        Some(partner) => spans.extend(emphasised(&text, &revealed(&partner.text), style, emphasis)),
-        None => spans.push(Span::styled(text, style)),
+        Some(partner) => {
+            let [text, other] = told_apart(&line.text, &partner.text, theme);
+            spans.extend(emphasised(&text, &other, style, emphasis));
+        }
+        None => spans.push(Span::styled(revealed(&line.text), style)),
     }
     Line::from(spans)
+}
+
+/// Returns two lines as they are shown. Where they differ in nothing but tabs and the spaces that those look like, a tab
+/// has a sign, which takes the same room.
+fn told_apart(line: &str, other: &str, theme: &Theme) -> [String; 2] {
+    let plain = [line, other].map(revealed);
+    let blank = revealed("\t");
+    if line == other || plain[0] != plain[1] {
+        return plain;
+    }
+    let tab = format!("{}{}", theme.glyphs.right, &blank[1..]);
+    [line, other].map(|text| revealed(&text.replace('\t', &tab)))
 }
 
 /// Returns the ground of a changed line, which reaches the edge.

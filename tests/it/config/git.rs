@@ -91,6 +91,26 @@ fn what_the_settings_name_is_found_in_every_way_to_write_it() {
         let plain = Repository::new(&[(".git/config", settings)]);
         assert!(plain.guards("tools"), "{settings}");
     }
+    for settings in [
+        "[filter \"a\\\"\"] clean = tools/run",
+        "\u{feff}[filter \"a\"] clean = tools/run",
+        "[a] [filter \"a\"] clean = tools/run",
+        "[filter \"a\"]\nclean = tools/run\0 and more",
+        "[filter \"a\"]\n# a comment \\\nclean = tools/run",
+        "[filter \"a\"]\nclean = \"tools/run\" # and more",
+    ] {
+        let paths = settings.replace("filter \"a\"]", "core]").replace("filter", "core").replace("clean", "hooksPath");
+        for (settings, named) in [(settings, "tools/run"), (&paths.replace("tools/run", "tools"), "tools")] {
+            let repository = Repository::new(&[(".git/config", settings)]);
+            assert!(repository.guards(named), "{settings:?} {:?}", repository.obeyed("a.txt"));
+        }
+    }
+    for (value, file) in
+        [("a\\tb", "a\tb"), ("a\\\\b", "a\\b"), ("\"a # b\" # c", "a # b"), (":(optional)hooks", "hooks")]
+    {
+        let repository = Repository::new(&[(".git/config", &format!("[core]\nhooksPath = {value}\n"))]);
+        assert!(repository.guards(file), "{value:?} {:?}", repository.obeyed("a.txt"));
+    }
     let programs = "[core]\nfsmonitor = ./tools/watch --fast\n[alias]\nx = !sh ./tools/x.sh\n[filter \"f\"]\nclean = tools/clean %f\n";
     let programs = Repository::new(&[(".git/config", programs)]);
     for program in ["tools/watch", "tools/x.sh", "tools/clean"] {

@@ -28,6 +28,13 @@ fn a_strict_file_yields_every_field() {
 }
 
 #[test]
+fn a_long_name_is_cut_and_ends_in_no_blank() {
+    let text = format!("---\nname: {} and more\ndescription: b\n---\nc", "n".repeat(99));
+    assert_eq!(agent(&text).name, "n".repeat(99));
+    assert!(errors(&text)[0].starts_with("agents/file-name.md:2: the name is longer than 100 characters"));
+}
+
+#[test]
 fn tools_come_in_many_forms() {
     let tools = |field: &str| agent(&format!("---\nname: a\ndescription: b\n{field}\n---\nc")).tools;
     assert_eq!(tools(""), ToolsField::All);
@@ -41,6 +48,11 @@ fn tools_come_in_many_forms() {
     assert_eq!(tools("tools:\n  - Read\n  - Grep"), list(&["Read", "Grep"]));
     assert_eq!(tools("tools:\n- \"Read\"\n- Grep"), list(&["Read", "Grep"]));
     assert_eq!(tools("tools: \"Read\", 'Grep' ,LS,"), list(&["Read", "Grep", "LS"]));
+    let nested = r#"tools: ["'- Read'", "\0 Grep", "`\"LS\"`"]"#;
+    assert_eq!(tools(nested), list(&["Read", "Grep", "LS"]), "once it is written, it would read so");
+    for one in ["tools: Read Grep", "tools: 'Read Grep,'", "tools: [Read Grep]", "tools: [Read Grep, '']"] {
+        assert_eq!(tools(one), list(&["Read", "Grep"]), "{one}");
+    }
     assert_eq!(tools("tools: {Read: true}"), list(&[]), "what is not understood gives no tools, not all");
 }
 

@@ -155,6 +155,13 @@ fn a_change_shows_numbers_signs_and_words() {
 }
 
 #[test]
+fn a_tab_in_the_place_of_spaces_shows() {
+    let lines = vec![line(LineKind::Removed, 1, "\ta:\tb"), line(LineKind::Added, 1, "    a:    b")];
+    let diff = FileDiff { hunks: vec![Hunk { lines }], ..diff() };
+    assert_eq!(shown(&diff, 40, 20), ["1 - →   a:→   b", "1 +     a:    b"]);
+}
+
+#[test]
 fn a_long_change_says_what_it_leaves_out() {
     assert_eq!(shown(&diff(), 40, 3)[2], "    … 3 more changed lines");
     let omitted = FileDiff { omitted: 7, ..diff() };

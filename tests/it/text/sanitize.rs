@@ -156,3 +156,24 @@ fn a_sign_carries_no_more_marks_than_a_cell_can_show() {
     // What has to be judged shows that there is more.
     assert_eq!(reveal(&format!("a{}b", marks(18))), format!("a{}⍰⍰b", marks(16)));
 }
+
+#[test]
+fn nothing_between_two_marks_hides_how_many_there_are() {
+    let marks = |count| "\u{301}".repeat(count);
+    let heap = format!("z{}", marks(16));
+    for between in ["\u{5}", "\u{1b}[0m", "x\u{8}", "\u{1b}]0;t\u{7}", "\u{7f}"] {
+        let hostile = format!("z{}", format!("{}{between}", marks(16)).repeat(50));
+        assert_eq!(sanitize(&hostile), heap, "{between:?}");
+    }
+    // A joiner whose other half is taken back joins nothing.
+    assert_eq!(sanitize("👩\u{200d}👧\u{8}x"), "👩x");
+    assert_eq!(sanitize("👩\u{200d}\u{5}👧"), "👩\u{200d}👧");
+}
+
+#[test]
+fn what_unicode_calls_invisible_is_neither_shown_nor_overlooked() {
+    for invisible in ['\u{1D173}', '\u{1D17A}', '\u{1BCA0}', '\u{FFF0}', '\u{FFF8}', '\u{E0FFF}'] {
+        let hostile = format!("a{invisible}b");
+        assert_eq!((&*sanitize(&hostile), &*reveal(&hostile)), ("ab", "a⍰b"), "{invisible:?}");
+    }
+}

@@ -38,9 +38,29 @@ proptest! {
         let diff = diff_files(Path::new("/x"), &old, &new);
         for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
             let version = if line.kind == LineKind::Removed { &old } else { &new };
-            prop_assert_eq!(version.lines().nth(line.number - 1), Some(line.text.as_str()));
+            prop_assert_eq!(version.lines().nth(line.number - 1), Some(line.text.trim_end_matches('\n')));
         }
         prop_assert_eq!(diff.hunks.is_empty(), old == new);
+    }
+}
+
+#[test]
+fn a_change_of_line_ends_shows() {
+    let shown = |old: &str, new: &str| -> Vec<String> {
+        let diff = diff_files(Path::new("/x"), old, new);
+        let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+        lines.map(|line| format!("{}{}", line.kind.sign(), line.revealed())).collect()
+    };
+    assert_eq!(shown("a\r\nb\r\n", "a\r\nb\n"), [" a", "-b␍ ⏎ ", "+b ⏎ "]);
+    assert_eq!(shown("a\nb\n", "a\nb\r\n"), [" a", "-b ⏎ ", "+b␍ ⏎ "]);
+    assert_eq!(shown("a", "a\n"), ["-a", "+a ⏎ "]);
+    assert_eq!(shown("a\n", "a\nb"), [" a", "+b"], "the rows differ in more than their ends");
+    assert_eq!(shown("a\nb\n", "a\nx\r\nb\n"), [" a", "+x␍ ⏎ ", " b"], "no other line of the file ends so");
+    assert_eq!(shown("a\n", "a\r\r\n"), ["-a ⏎ ", "+a␍", "+␍ ⏎ "]);
+    for end in ["\n", "\r\n"] {
+        let lines = |text: &str| text.replace('\n', end);
+        assert_eq!(shown(&lines("a\nb\n"), &lines("a\nc\nd\n")), [" a", "-b", "+c", "+d"], "what stays is no news");
+        assert_eq!(shown("", &lines("a\nb\n")), ["+a", "+b"]);
     }
 }
 

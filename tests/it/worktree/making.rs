@@ -216,6 +216,25 @@ async fn everything_a_child_did_is_listed() {
 }
 
 #[tokio::test]
+async fn line_ends_that_a_child_changed_show() {
+    let repo = Repo::new(&[("open", "1"), ("unix", "1\n2\n"), ("windows", "1\r\n2\r\n")]);
+    let tree = repo.create("a").await;
+    put(&tree.root, "open", "1\n");
+    put(&tree.root, "unix", "1\n2\r\n");
+    put(&tree.root, "windows", "1\r\n3\r\n");
+    let changes = repo.changes(&tree).await;
+    let shown = |file: usize| -> Vec<String> {
+        let lines = &changes.files[file].diff.hunks[0].lines;
+        lines.iter().map(|line| format!("{}{}", line.kind.sign(), line.revealed())).collect()
+    };
+    assert_eq!(shown(0), ["-1", "+1 ⏎ "]);
+    assert_eq!(shown(1), [" 1", "-2 ⏎ ", "+2␍ ⏎ "]);
+    assert_eq!(shown(2), [" 1", "-2", "+3"]);
+    repo.trees.discard(&tree).await.unwrap();
+    repo.is_gone(&tree);
+}
+
+#[tokio::test]
 async fn a_long_difference_is_cut_and_says_so() {
     let repo = Repo::new(&[("a", "1\n")]);
     let tree = repo.create("a").await;
