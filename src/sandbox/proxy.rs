@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -204,10 +204,19 @@ fn is_near(address: IpAddr) -> bool {
                 || v4.is_unspecified()
                 || v4.is_broadcast()
         }
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| translated(v6)) {
             Some(v4) => is_near(IpAddr::V4(v4)),
             None => v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local(),
         },
+    }
+}
+
+/// Returns the address that one of NAT64 (RFC 6052) or of 6to4 (RFC 3056) leads to.
+fn translated(v6: Ipv6Addr) -> Option<Ipv4Addr> {
+    let four = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match v6.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => Some(four(high, low)),
+        _ => None,
     }
 }
 
@@ -247,14 +256,22 @@ impl Request {
         let rest = target.strip_prefix("http://")?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let (host, port) = host_and_port(authority, Some(80))?;
-        // What is between us, and what would keep the connection for a request to somebody else.
+        // What the next reader could take for another field.
+        if fields.split("\r\n").any(|field| field.starts_with([' ', '\t']) || field.contains(['\r', '\n'])) {
+            return None;
+        }
+        // What is between us, what would keep the connection for a request to somebody else, and a name that need not be
+        // the one on the list: behind an address there may be several hosts.
         let is_ours = |field: &&str| {
-            let name = field.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            !name.is_empty() && !name.starts_with("proxy-") && name != "connection" && name != "keep-alive"
+            let name = field.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+            let is_known = matches!(name.as_str(), "" | "connection" | "keep-alive" | "host");
+            !is_known && !name.starts_with("proxy-")
         };
         let fields: String = fields.split("\r\n").filter(is_ours).map(|field| format!("{field}\r\n")).collect();
         let path = if path.is_empty() { "/" } else { path };
-        let head = format!("{method} {path} {version}\r\n{fields}Connection: close\r\n\r\n").into_bytes();
+        let named = if port == 80 { host.clone() } else { format!("{host}:{port}") };
+        let head =
+            format!("{method} {path} {version}\r\nHost: {named}\r\n{fields}Connection: close\r\n\r\n").into_bytes();
         Some(Self { host, port, head })
     }
 }

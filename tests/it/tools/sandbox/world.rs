@@ -66,14 +66,18 @@ async fn only_listed_hosts_are_reached_through_the_proxy() {
         for stream in server.incoming() {
             let (mut stream, mut head) = (stream.unwrap(), [0; 1024]);
             let count = stream.read(&mut head).unwrap();
-            let first = String::from_utf8_lossy(&head[..count]).lines().next().unwrap_or_default().to_owned();
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\n\r\nserved {first}");
+            let head = String::from_utf8_lossy(&head[..count]).replace("\r\n", " | ");
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\n\r\nserved {head}");
         }
     });
     let listed = format!("localhost:{port}");
     let Some(inside) = Inside::reaching(&[&listed, "*.example.com"]).await else { return };
     let whole = inside.works(&through_proxy(&format!("GET http://localhost:{port}/a?b HTTP/1.1\\r\\nHost: x"))).await;
-    assert!(whole.contains("served GET /a?b HTTP/1.1"), "{whole}");
+    assert!(whole.contains(&format!("served GET /a?b HTTP/1.1 | Host: localhost:{port} | Connection")), "{whole}");
+    for smuggled in ["X: 1\\r\\n Host: x", "X: 1\\nHost: x"] {
+        let request = format!("GET http://localhost:{port}/ HTTP/1.1\\r\\n{smuggled}");
+        assert!(inside.works(&through_proxy(&request)).await.contains("400 Bad Request"), "{smuggled}");
+    }
     let tunnel = format!("CONNECT localhost:{port} HTTP/1.1\\r\\n\\r\\nGET /tunnel HTTP/1.1");
     let through = inside.works(&through_proxy(&tunnel)).await;
     assert!(through.contains("Connection established") && through.contains("served GET /tunnel"), "{through}");
