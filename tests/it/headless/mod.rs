@@ -23,6 +23,7 @@ mod processes;
 mod providers;
 mod rate_limit;
 mod services;
+mod traps;
 mod trust;
 mod worktrees;
 

@@ -63,7 +63,7 @@ async fn answer(State(changed): State<Changed>, body: Bytes) -> Response {
 }
 
 /// A repository with a rewriter that works apart, and a model for it. Returns its address and who tells of changes.
-async fn bench() -> (Bench, String, mpsc::UnboundedReceiver<()>) {
+pub(super) async fn bench() -> (Bench, String, mpsc::UnboundedReceiver<()>) {
     let bench = Bench::new();
     git(bench.project.path(), ["init", "-q", "-b", "main"]);
     git(bench.project.path(), ["add", "-A"]);
