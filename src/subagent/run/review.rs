@@ -5,7 +5,7 @@
 //! before someone has said yes to exactly its text.
 
 use crate::agent::{Cancel, EventKind, ToolEvent};
-use crate::message::{AgentId, sanitize_line};
+use crate::message::{AgentId, sanitize, sanitize_line};
 use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Preview};
 use crate::subagent::run::report::escape;
 use crate::subagent::tree::Tree;
@@ -53,8 +53,9 @@ impl Tree {
         self.sink().emit_until(reader, EventKind::Tool(resolved), cancel).await;
         match answer {
             Some(Answer::Once | Answer::Always | Answer::Project) => report,
+            // What the program had escaped in it was so when it was edited.
             Some(Answer::Edited { text }) => {
-                format!("{}[The user has edited this report.]\n{}\n", head_of(&report), escape(&text))
+                format!("[The user has edited this report.]\n{}\n", sanitize(text.trim_end()))
             }
             Some(Answer::No { comment }) => withheld(&report, comment.as_deref(), "The user withholds this report."),
             Some(Answer::Nobody { .. }) => {

@@ -215,7 +215,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Execute { .. } => "wants to run",
         AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
-        AccessKind::Nothing if request.is_of_report() => "wants to read a",
+        AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing => "wants to use",
     };
     let taken = width(verb) + width(&request.access.tool) + 5;
