@@ -139,6 +139,18 @@ pub(super) const ROWS: &[SettingRow] = &[
         project: ProjectRule::Free,
     },
     SettingRow {
+        name: "keep_answers",
+        set: Setter::Text(|config, word| {
+            config.keeps_rules = match word.as_str() {
+                "state" => false,
+                "settings" => true,
+                _ => return Err(format!("unknown word `{word}`; one of state, settings")),
+            };
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides where your answers are kept"),
+    },
+    SettingRow {
         name: "additional_directories",
         set: Setter::List(|config, paths| add_paths(&mut config.additional_directories, paths)),
         project: ProjectRule::Never("these are your files"),

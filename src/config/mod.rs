@@ -22,7 +22,7 @@ use layer::Origin;
 pub use git::{git_branch, obeyed_by_git};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
-pub use settings::{MANAGED, PermissionSettings, SettingsTier, permission_settings};
+pub use settings::{MANAGED, PermissionSettings, SettingsTier, permission_settings, set_allow_rule};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
@@ -44,6 +44,8 @@ pub struct Config {
     pub allowed_tools: Vec<String>,
     pub ask_tools: Vec<String>,
     pub disallowed_tools: Vec<String>,
+    /// Whether answers for the project are kept in the project's own settings, as rules.
+    pub keeps_rules: bool,
     /// Folders that are worked in beside the project, absolute or below `~`.
     pub additional_directories: Vec<PathBuf>,
     /// Variables of the environment that commands get beside the usual ones; `NAME_*` is all that begin so.

@@ -4,9 +4,11 @@
 //! whether a project's are believed to `services`. Source of the format: the reference of Claude Code's settings.
 //! Invariant: a file that cannot be read changes nothing, and is named.
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::{Environment, Loaded, ProjectRoot, file};
 use crate::message::Diagnostic;
@@ -172,4 +174,40 @@ pub(super) fn apply_ceiling(loaded: &mut Loaded, settings: &[PermissionSettings]
         let text = "the mode bypassPermissions is switched off here; the mode is default.".to_owned();
         loaded.diagnostics.push(Diagnostic::in_file(&file.path, text));
     }
+}
+
+/// Adds a rule that allows to a file of settings, or takes it out, and leaves all else in it as it is. Blocks.
+///
+/// # Errors
+/// Returns why the file stays as it was: it lies behind a link out of `root`, is no settings, or cannot be written.
+pub fn set_allow_rule(root: &Path, path: &Path, rule: &str, is_allowed: bool) -> io::Result<()> {
+    let no_settings = || io::Error::other("it does not hold settings that could be changed");
+    let folder = path.parent().ok_or_else(no_settings)?;
+    std::fs::create_dir_all(folder)?;
+    if !std::fs::canonicalize(folder)?.starts_with(root) {
+        return Err(io::Error::other("its folder lies outside of the project"));
+    }
+    let text = file::read(path).map_err(|error| io::Error::other(error.message))?.unwrap_or_default();
+    let mut document: Value = match text.trim() {
+        "" => Value::Object(Map::new()),
+        text => serde_json::from_str(text)?,
+    };
+    let permissions = document.as_object_mut().ok_or_else(no_settings)?;
+    let permissions = permissions.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
+    let allow = permissions.as_object_mut().ok_or_else(no_settings)?;
+    let allow = allow.entry("allow").or_insert_with(|| Value::Array(Vec::new()));
+    let allow = allow.as_array_mut().ok_or_else(no_settings)?;
+    if allow.iter().any(|known| known == rule) == is_allowed {
+        return Ok(());
+    }
+    allow.retain(|known| known != rule);
+    if is_allowed {
+        allow.push(rule.into());
+    }
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut new, &document)?;
+    new.write_all(b"\n")?;
+    new.as_file().sync_all()?;
+    // In the place of what is there: a link is not followed.
+    new.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -3,30 +3,62 @@
 //! Owns the task that writes, and the one that tells what is in force. Leaves the file to `session`. Invariant: no
 //! answer waits for the disk, and a grant that holds a secret is in force but never written.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::agent::{SessionEvent, Sink};
-use crate::permission::{GrantChange, GrantOrigin, Permissions};
-use crate::session::{Allowed, Secrets};
+use crate::config::set_allow_rule;
+use crate::permission::{BroughtItem, BroughtKind, GrantChange, GrantOrigin, Permissions};
+use crate::session::{Allowed, Secrets, TrustedItems};
+
+/// Where answers for the project are kept.
+pub(super) struct Keeper {
+    /// The file below the state directory.
+    pub(super) allowed: Allowed,
+    /// The project and its settings, where answers become rules, and what the user trusts there.
+    pub(super) settings: Option<(PathBuf, TrustedItems)>,
+}
+
+impl Keeper {
+    /// Writes a change down. An answer that no rule can say goes to the state directory, as all others do without
+    /// settings. Blocks.
+    fn change(&self, change: &GrantChange) -> Result<(), String> {
+        let (GrantChange::Keep(given) | GrantChange::Forget(given)) = change;
+        let is_kept = matches!(change, GrantChange::Keep(_));
+        let Some(((root, trusted), rule)) = self.settings.as_ref().zip(given.grant.as_rule()) else {
+            return self.allowed.change(change).map_err(|error| error.to_string());
+        };
+        let path = root.join(".claude/settings.local.json");
+        let written = set_allow_rule(root, &path, &rule, is_kept);
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        if is_kept {
+            // Whoever gives an answer has seen what it allows.
+            let item = BroughtItem { kind: BroughtKind::Rule, text: rule };
+            return trusted.add(item).map_err(|error| error.to_string());
+        }
+        // It may have been given before answers became rules.
+        self.allowed.change(change).map_err(|error| error.to_string())
+    }
+}
 
 /// Starts to write what comes, and returns where it goes. The task ends once every sender is gone.
 pub(super) fn keeper(
-    allowed: Allowed,
+    keeper: Keeper,
     secrets: Secrets,
     sink: Sink,
 ) -> (mpsc::UnboundedSender<GrantChange>, JoinHandle<()>) {
     let (changes, mut waiting) = mpsc::unbounded_channel();
-    let allowed = Arc::new(allowed);
+    let keeper = Arc::new(keeper);
     let task = tokio::spawn(async move {
         while let Some(change) = waiting.recv().await {
             let error = match &change {
                 GrantChange::Keep(given) if secrets.redact(&given.grant.to_string()) != given.grant.to_string() => {
                     Some("Allowed for this session only: it holds a secret.".to_owned())
                 }
-                _ => write(allowed.clone(), change).await,
+                _ => write(keeper.clone(), change).await,
             };
             if let Some(text) = error {
                 sink.notify(text).await;
@@ -36,8 +68,8 @@ pub(super) fn keeper(
     (changes, task)
 }
 
-async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
-    let written = spawn_blocking(move || allowed.change(&change)).await.ok()?;
+async fn write(keeper: Arc<Keeper>, change: GrantChange) -> Option<String> {
+    let written = spawn_blocking(move || keeper.change(&change)).await.ok()?;
     written.err().map(|error| format!("Project permission not saved: {error}."))
 }
 

@@ -13,7 +13,7 @@ use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::Library;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
-use crate::session::{Allowed, Secrets, Store};
+use crate::session::{Allowed, Secrets, Store, TrustedItems};
 use crate::tool::{Shell, ToolSet, standard_tools};
 
 /// What the rights of a session are made of.
@@ -71,7 +71,11 @@ async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sin
     let permissions = Permissions::new(project, made_of.config.permission_mode, grants);
     let mut permissions = rules.permissions(permissions, trust.is_trusted);
     if let Some(allowed) = allowed {
-        let (keeper, task) = allowed::keeper(allowed, made_of.secrets.clone(), sink.clone());
+        let root = ground.root.clone();
+        let trusted = paths.map(|paths| TrustedItems::new(&paths.state_dir, &root));
+        let settings = trusted.filter(|_| made_of.config.keeps_rules).map(|trusted| (root, trusted));
+        let keeper = allowed::Keeper { allowed, settings };
+        let (keeper, task) = allowed::keeper(keeper, made_of.secrets.clone(), sink.clone());
         (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));

@@ -44,6 +44,15 @@ impl TrustedItems {
         record.map(|record| record.trusted).unwrap_or_default()
     }
 
+    /// Writes down one thing more that the user trusts. Blocks. Fails if the file cannot be written.
+    pub fn add(&self, item: BroughtItem) -> Result<(), SessionError> {
+        let mut trusted = self.read();
+        if !trusted.contains(&item) {
+            trusted.push(item);
+        }
+        self.write(trusted)
+    }
+
     /// Writes down what the user trusts, in place of what they did before. Blocks. Fails if the file cannot be written.
     pub fn write(&self, trusted: Vec<BroughtItem>) -> Result<(), SessionError> {
         let error = |source| SessionError::new(&self.path, "written", source);

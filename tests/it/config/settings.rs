@@ -1,6 +1,6 @@
 //! What settings files of Claude Code say about the mode and the rules.
 
-use belvedere::config::{Environment, ProjectRoot, permission_settings};
+use belvedere::config::{Environment, ProjectRoot, permission_settings, set_allow_rule};
 use belvedere::permission::PermissionMode;
 
 use super::Place;
@@ -44,4 +44,27 @@ fn an_organization_can_forbid_the_mode_that_allows_everything_and_all_other_rule
     let (settings, _) = permission_settings(&place.home.path().join("etc"), &environment, &ground);
     let rules: Vec<_> = settings.iter().flat_map(|file| file.allow.iter().chain(&file.ask).chain(&file.deny)).collect();
     assert_eq!(rules, ["WebFetch", "Bash(curl:*)"]);
+}
+
+#[test]
+fn a_rule_is_put_into_settings_and_all_else_in_them_stays() {
+    let place =
+        Place::new().file("shop/.claude/settings.local.json", r#"{"z": 1, "permissions": {"deny": ["X"]}, "a": [2]}"#);
+    let root = place.home.path().canonicalize().unwrap().join("shop");
+    let path = root.join(".claude/settings.local.json");
+    let text = || std::fs::read_to_string(&path).unwrap().split_whitespace().collect::<String>();
+    for _ in 0..2 {
+        set_allow_rule(&root, &path, "Bash(make)", true).unwrap();
+    }
+    assert_eq!(text(), r#"{"z":1,"permissions":{"deny":["X"],"allow":["Bash(make)"]},"a":[2]}"#);
+    set_allow_rule(&root, &path, "Bash(make)", false).unwrap();
+    assert_eq!(text(), r#"{"z":1,"permissions":{"deny":["X"],"allow":[]},"a":[2]}"#);
+    for odd in ["[]", "{\"permissions\": 1}", "{\"permissions\": {\"allow\": {}}}", "not JSON"] {
+        std::fs::write(&path, odd).unwrap();
+        assert!(set_allow_rule(&root, &path, "Bash(make)", true).is_err(), "{odd}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), odd);
+    }
+    std::fs::remove_dir_all(root.join(".claude")).unwrap();
+    std::os::unix::fs::symlink(place.home.path(), root.join(".claude")).unwrap();
+    assert!(set_allow_rule(&root, &path, "Bash(make)", true).is_err(), "it leads out of the project");
 }

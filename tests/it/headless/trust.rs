@@ -132,3 +132,21 @@ fn settings_that_make_no_sense_are_named_and_the_others_hold() {
     bench.ask("run `touch made.txt`", &["--allowedTools", "Bash(touch:*)"]);
     assert!(!bench.project.path().join("made.txt").exists(), "a denial that is not understood denies all");
 }
+
+#[test]
+fn an_answer_for_the_project_becomes_a_rule_where_that_is_wanted() {
+    let bench = Bench::new();
+    bench.at_home(".config/belvedere/config.toml", "keep_answers = \"settings\"\n");
+    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    session.line("run `touch made.txt`");
+    session.until("[p]roject Bash(touch made.txt)");
+    session.line("p");
+    session.until("exit code 0");
+    assert_eq!(session.end().0, 0);
+    let kept = std::fs::read_to_string(bench.project.path().join(".claude/settings.local.json")).unwrap();
+    assert!(kept.contains("\"Bash(touch made.txt)\""), "{kept}");
+    std::fs::remove_file(bench.project.path().join("made.txt")).unwrap();
+    let output = bench.ask("run `touch made.txt`", &[]);
+    assert!(output.status.success(), "what was answered is trusted: {output:?}");
+    assert!(bench.project.path().join("made.txt").exists());
+}
