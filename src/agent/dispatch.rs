@@ -254,7 +254,7 @@ async fn attempt(
         Ok(prepared) => prepared,
         Err(output) => return Attempt::NotRun(output),
     };
-    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind());
+    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind()).named(plan.named);
     if access.unconfined().is_some_and(|open| agent.permissions.decide(&open) == Decision::Allow) {
         return Attempt::Outside;
     }
@@ -293,7 +293,7 @@ async fn attempt(
 /// Returns `true` if the agent may read the place of an access without a question.
 fn may_read(agent: &Agent, access: &Access) -> bool {
     let AccessKind::Write { path } = &access.kind else { return true };
-    let reading = Access::new("Read", AccessKind::Read { path: path.clone() });
+    let reading = Access::new("Read", AccessKind::Read { path: path.clone() }).named(access.named.clone());
     agent.permissions.decide(&reading) == Decision::Allow
 }
 

@@ -7,7 +7,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::{Environment, Loaded, ProjectRoot, file};
@@ -67,12 +67,21 @@ struct Document {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Section {
+    #[serde(deserialize_with = "texts")]
     allow: Vec<String>,
+    #[serde(deserialize_with = "texts")]
     ask: Vec<String>,
+    #[serde(deserialize_with = "texts")]
     deny: Vec<String>,
     additional_directories: Vec<String>,
     default_mode: Option<String>,
     disable_bypass_permissions_mode: Option<String>,
+}
+
+/// Reads a list of rules. What is no text is kept as one that is no rule, so that it is named and the others hold.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let values = Vec::<Value>::deserialize(deserializer)?;
+    Ok(values.into_iter().map(|value| value.as_str().map_or_else(|| format!("({value})"), str::to_owned)).collect())
 }
 
 /// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`.

@@ -12,12 +12,15 @@ pub struct Access {
     /// Whether it also reads the files below the folder that it names. No log needs it: nothing is decided from one.
     #[serde(skip)]
     pub looks_below: bool,
+    /// The path as it was written, absolute, with links unresolved, where it is about one.
+    #[serde(skip)]
+    pub named: Option<PathBuf>,
 }
 
 impl Access {
     #[must_use]
     pub fn new(tool: impl Into<String>, kind: AccessKind) -> Self {
-        Self { tool: tool.into(), kind, looks_below: false }
+        Self { tool: tool.into(), kind, looks_below: false, named: None }
     }
 
     /// Returns the same command outside of the sandbox; `None` if this is no command that runs inside.
@@ -27,6 +30,12 @@ impl Access {
         let is_inside = matches!(confinement, Confinement::Sandbox | Confinement::ReadOnlySandbox);
         let kind = AccessKind::Execute { command: command.clone(), confinement: Confinement::None };
         is_inside.then(|| Self { kind, ..self.clone() })
+    }
+
+    /// Returns the access to a path that was written like this.
+    #[must_use]
+    pub fn named(self, named: Option<PathBuf>) -> Self {
+        Self { named, ..self }
     }
 
     /// Returns the access of a call of a tool of this kind.

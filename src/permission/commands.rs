@@ -11,26 +11,66 @@ const RESERVED: [&str; 16] =
     ["!", "{", "}", "[[", "]]", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "in"];
 /// Programs that run what their arguments or their input say.
 #[rustfmt::skip]
-const RUNNERS: [&str; 45] = [
-    "alias", "ash", "bash", "builtin", "bun", "busybox", "case", "chroot", "command", "coproc", "csh", "dash", "deno",
-    "doas", "enable", "env", "eval", "exec", "fish", "function", "ionice", "ksh", "nice", "nohup", "nsenter",
-    "osascript", "parallel", "script", "select", "setsid", "sh", "source", "ssh", "stdbuf", "strace", "su", "sudo",
-    "tcsh", "time", "timeout", "trap", "unshare", "watch", "xargs", "zsh",
+const RUNNERS: [&str; 75] = [
+    "alias", "ash", "bash", "builtin", "bun", "bunx", "busybox", "case", "choom", "chroot", "chrt", "command",
+    "compgen", "complete", "coproc", "csh", "dash", "deno", "doas", "enable", "env", "eval", "exec", "fakeroot",
+    "fish", "flock", "function", "gdb", "hash", "ionice", "ksh", "let", "linux32", "linux64", "ltrace", "mapfile",
+    "nice", "nohup", "npx", "nsenter", "numactl", "osascript", "parallel", "perf", "pkexec", "pnpx", "prlimit",
+    "readarray", "runuser", "script", "select", "setarch", "setpriv", "setsid", "sh", "source", "ssh", "stdbuf",
+    "strace", "su", "sudo", "systemd-run", "taskset", "tcsh", "time", "timeout", "toybox", "trap", "unbuffer",
+    "unshare", "uvx", "watch", "xargs", "xvfb-run", "zsh",
+];
+
+/// Programs that run others if one of these words follows.
+const LAUNCHERS: [(&str, &[&str]); 10] = [
+    ("conda", &["run"]),
+    ("docker", &["run", "exec"]),
+    ("git", &["bisect", "foreach", "filter-branch", "--exec", "-x"]),
+    ("mise", &["exec", "x"]),
+    ("npm", &["exec", "x"]),
+    ("pipenv", &["run"]),
+    ("podman", &["run", "exec"]),
+    ("poetry", &["run"]),
+    ("uv", &["run"]),
+    ("yarn", &["dlx", "exec"]),
 ];
 
 /// Programs that run code which an argument, or their input, holds.
 const INTERPRETERS: [&str; 7] = ["lua", "node", "perl", "php", "python", "python3", "ruby"];
 
-/// Programs that run the words after theirs and do nothing else, with the options that take a value in the next word, and
-/// the letters with which other options begin.
-const WRAPPERS: [(&str, &[&str], &str); 6] = [
-    ("timeout", &["-k", "-s"], "ksv"),
-    ("nice", &["-n"], "n0123456789"),
-    ("stdbuf", &["-i", "-o", "-e"], "ioe"),
-    ("nohup", &[], ""),
-    ("time", &[], "p"),
-    ("command", &[], ""),
+/// A program that runs the words after its options and does nothing else.
+struct Wrapper {
+    name: &'static str,
+    /// Letters of options with a value, in the same word or the next.
+    valued: &'static str,
+    /// Options that stand alone.
+    alone: &'static [&'static str],
+    /// How long options with a value in the same word begin.
+    long: &'static [&'static str],
+}
+
+const WRAPPERS: [Wrapper; 6] = [
+    Wrapper {
+        name: "timeout",
+        valued: "ks",
+        alone: &["-v", "--foreground", "--preserve-status", "--verbose"],
+        long: &["--kill-after=", "--signal="],
+    },
+    Wrapper { name: "nice", valued: "n", alone: &[], long: &["--adjustment="] },
+    Wrapper { name: "stdbuf", valued: "ioe", alone: &[], long: &["--input=", "--output=", "--error="] },
+    Wrapper { name: "nohup", valued: "", alone: &[], long: &[] },
+    Wrapper { name: "time", valued: "", alone: &["-p"], long: &[] },
+    Wrapper { name: "command", valued: "", alone: &[], long: &[] },
 ];
+
+/// Whether a program is known by its name alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// Whatever it lies in, and in any case: where something is denied.
+    Loose,
+    /// Only as the shell looks for it: where something is allowed. One of that name may lie anywhere.
+    Exact,
+}
 
 /// Why it is not known what a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +83,7 @@ pub(super) enum Unknown {
 
 /// Returns the simple commands of a line, each with its name first and without what only wraps it.
 pub(super) fn simple_commands(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
-    Ok(read(line)?.into_iter().map(unwrapped).collect())
+    Ok(read(line)?.into_iter().map(|words| apart(unwrapped(words, Naming::Loose))).collect())
 }
 
 /// Returns the simple commands of a line as lines of their own; `None` if more than their words decides what they do.
@@ -55,7 +95,7 @@ pub(super) fn plain_commands(line: &str) -> Option<Vec<String>> {
         let words: Option<Vec<String>> = words.iter().map(quoted).collect();
         words.map(|words| words.join(" "))
     };
-    simple_commands(line).ok()?.into_iter().map(quoted).collect()
+    read(line).ok()?.into_iter().map(|words| quoted(unwrapped(words, Naming::Exact))).collect()
 }
 
 /// Returns `true` if a line runs a program that shows what is in files, as far as that can be told.
@@ -75,37 +115,54 @@ fn quoted(word: &Word) -> Option<String> {
 }
 
 /// Takes the programs away that only run the rest.
-fn unwrapped(mut words: Vec<Word>) -> Vec<Word> {
-    while let Some(at) = wrapped_at(&words) {
+fn unwrapped(mut words: Vec<Word>, naming: Naming) -> Vec<Word> {
+    while let Some(at) = wrapped_at(&words, naming) {
         words.drain(..at);
     }
     words
 }
 
+/// Returns the words of `git-push` as those of `git push`.
+fn apart(mut words: Vec<Word>) -> Vec<Word> {
+    if let Some(sub) = words.first().and_then(|name| base_name(&name.text).strip_prefix("git-").map(str::to_owned)) {
+        "git".clone_into(&mut words[0].text);
+        words.insert(1, Word { text: sub, form: Form::Literal });
+    }
+    words
+}
+
 /// Returns where the command begins that the first word runs, if it does nothing else.
-fn wrapped_at(words: &[Word]) -> Option<usize> {
+fn wrapped_at(words: &[Word], naming: Naming) -> Option<usize> {
     let (name, rest) = words.split_first()?;
-    let (program, valued, letters) =
-        WRAPPERS.iter().find(|(program, ..)| base_name(&name.text).eq_ignore_ascii_case(program))?;
+    let is_called = |wrapper: &&Wrapper| match naming {
+        Naming::Loose => base_name(&name.text).eq_ignore_ascii_case(wrapper.name),
+        Naming::Exact => name.text == wrapper.name,
+    };
+    let wrapper = WRAPPERS.iter().find(is_called)?;
     let mut at = 0;
     while let Some(option) = rest.get(at).filter(|word| word.text.starts_with('-')) {
         if option.text == "--" {
             at += 1;
             break;
         }
-        // Whether a long option takes the next word, only its `=` tells.
-        let is_whole = option.text.starts_with("--") && option.text.contains('=');
-        if option.form == Form::Expanded || !(is_whole || option.text[1..].starts_with(|c| letters.contains(c))) {
-            return None;
-        }
-        at += if valued.contains(&option.text.as_str()) { 2 } else { 1 };
+        at += words_of_option(wrapper, &option.text)?;
     }
-    if *program == "timeout" {
+    if wrapper.name == "timeout" {
         rest.get(at).filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))?;
         at += 1;
     }
     let is_clear = rest.get(..at)?.iter().all(|word| word.form == Form::Literal);
     (is_clear && at < rest.len()).then_some(at + 1)
+}
+
+/// Returns how many words an option takes; `None` if that is not known.
+fn words_of_option(wrapper: &Wrapper, option: &str) -> Option<usize> {
+    let is_priority = wrapper.name == "nice" && option[1..].chars().all(|c| c.is_ascii_digit());
+    if is_priority || wrapper.alone.contains(&option) || wrapper.long.iter().any(|long| option.starts_with(long)) {
+        return Some(1);
+    }
+    let letter = option.strip_prefix('-')?;
+    letter.starts_with(|c| wrapper.valued.contains(c)).then_some(if letter.len() == 1 { 2 } else { 1 })
 }
 
 /// Returns the last part of a program's path.
@@ -130,6 +187,13 @@ pub(super) fn check(words: &[Word]) -> Result<(), Unknown> {
     if runs_another(&program, arguments) {
         return Err(Unknown::Unsaid("it contains a command that runs other commands"));
     }
+    let computes = |word: &Word| word.text == "-v" || word.text.contains('[') && word.text.contains(['$', '`']);
+    if matches!(program.as_str(), "[" | "test" | "printf" | "read") && arguments.iter().any(computes) {
+        return Err(Unknown::Unsaid("the shell may compute in it"));
+    }
+    if program == "git" && gives_settings(arguments) {
+        return Err(Unknown::Unsaid("git is given settings, which may name programs"));
+    }
     let holds_code = |word: &Word| {
         word.form == Form::Expanded
             || matches!(word.text.as_str(), "-" | "--eval" | "--print" | "--run")
@@ -143,9 +207,29 @@ pub(super) fn check(words: &[Word]) -> Result<(), Unknown> {
     Ok(())
 }
 
+/// Returns `true` if options of git itself, before its command, give it settings.
+fn gives_settings(arguments: &[Word]) -> bool {
+    const VALUED: [&str; 5] = ["-C", "--git-dir", "--work-tree", "--namespace", "--exec-path"];
+    let mut words = arguments.iter().map(|word| word.text.as_str());
+    while let Some(word) = words.next().filter(|word| word.starts_with('-')) {
+        if word.starts_with("-c") || word.starts_with("--config-env") {
+            return true;
+        }
+        if VALUED.contains(&word) {
+            words.next();
+        }
+    }
+    false
+}
+
 fn runs_another(program: &str, arguments: &[Word]) -> bool {
+    let launches = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.text.as_str()));
     program == "."
         || RUNNERS.contains(&program)
+        || program.starts_with("ld-linux")
+        || program.starts_with("ld.so")
+        || LAUNCHERS.iter().any(|(name, words)| *name == program && launches(words))
+        || program == "git" && arguments.iter().any(|word| word.text.starts_with("--exec="))
         || (program == "find"
             && arguments.iter().any(|word| word.text.starts_with("-exec") || word.text.starts_with("-ok")))
 }

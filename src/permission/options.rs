@@ -208,6 +208,7 @@ fn operands_are_harmless(program: &str, own: &[&str], rest: &[&str]) -> bool {
         // What it includes or loads runs, wherever in a script that stands.
         "awk" | "gawk" | "mawk" | "nawk" => operands().all(|word| !word.contains('@')),
         "date" => operands().all(|word| word.starts_with('+')),
+        "printf" => own.iter().chain(rest).next().is_some_and(|format| readers::only_prints(format)),
         "make" | "gmake" => operands().all(|word| !word.contains('=')),
         // Its first word holds options without a dash, and `host:file` is fetched by a program.
         "tar" | "bsdtar" => {

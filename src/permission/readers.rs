@@ -52,7 +52,7 @@ fn computes(word: &str) -> bool {
 }
 
 /// Returns `true` if a format of `printf` puts nothing into variables, as `-v` and `%n` do.
-fn only_prints(format: &str) -> bool {
+pub(super) fn only_prints(format: &str) -> bool {
     let format = format.replace("%%", "");
     !format.starts_with('-') && format.split('%').skip(1).all(|part| part.starts_with(['s', 'd', 'x']))
 }

@@ -84,17 +84,25 @@ pub fn reads_files(command: &str) -> Option<Vec<String>> {
     is_program.then_some(words)
 }
 
-/// Returns `true` for a command that only passes on, of what it is given, what its options say.
+/// Returns `true` for a command that only passes on, of what it is given, what its options say. A word that could name a
+/// file makes it none.
 pub(super) fn is_filter(command: &str) -> bool {
     let Some(words) = reads_files(command) else { return false };
     let Some((program, rest)) = words.split_first() else { return false };
-    let is_number = |word: &&String| word.chars().all(|c| c.is_ascii_digit());
-    let operands = rest.iter().filter(|word| !is_option(word)).filter(|word| !is_number(word)).count();
-    match program.as_str() {
-        "head" | "tail" | "wc" | "cat" => operands == 0,
-        "grep" | "egrep" | "fgrep" => operands <= 1,
-        _ => false,
-    }
+    let (counts, patterns): (&[&str], usize) = match program.as_str() {
+        "head" | "tail" => (&["-n", "-c"], 0),
+        "wc" | "cat" => (&[], 0),
+        "grep" | "egrep" | "fgrep" => (&["-A", "-B", "-C", "-m"], 1),
+        _ => return false,
+    };
+    let looks_elsewhere = |word: &String| {
+        word.starts_with("--r")
+            || word.starts_with("--include")
+            || (is_option(word) && !word.starts_with("--") && word.contains(['r', 'R', 'e']))
+    };
+    let is_count = |at: usize| at > 0 && counts.contains(&rest[at - 1].as_str()) && rest[at].parse::<u32>().is_ok();
+    let operands = (0..rest.len()).filter(|at| !is_option(&rest[*at]) && !is_count(*at)).count();
+    operands == patterns && !rest.iter().any(|word| program.ends_with("grep") && looks_elsewhere(word))
 }
 
 /// Returns `true` for a word that a program does not take for a path. A single dash is standard input.

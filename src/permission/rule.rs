@@ -128,6 +128,19 @@ impl Rule {
         Some(Self::parse(&text, Places { project: folder, home: None }, kind_of)).filter(Self::is_clear)
     }
 
+    /// Returns the same rule about where a pattern of paths leads, if its part before the first wildcard goes through a link.
+    /// `resolve` follows links.
+    #[must_use]
+    pub fn with_links_resolved(&self, resolve: impl Fn(&Path) -> Option<PathBuf>) -> Option<Self> {
+        let Scope::Below(globs) = &self.scope else { return None };
+        let glob = globs[0].glob().glob();
+        let fixed = fixed_part(glob);
+        let real = resolve(Path::new(fixed)).filter(|real| real != Path::new(fixed))?;
+        let whole = globset::escape(real.to_str()?) + &glob[fixed.len()..];
+        let scope = Scope::Below(Box::new(globs_of(&whole)?));
+        Some(Self { scope, ..self.clone() })
+    }
+
     /// Returns `true` if this is about some paths only.
     pub(super) fn names_paths(&self) -> bool {
         matches!(self.scope, Scope::Below(_))
@@ -174,6 +187,10 @@ impl Rule {
     /// folder, before its first wildcard.
     pub(super) fn allows(&self, access: &Access, project: &Project) -> bool {
         match (&self.scope, &access.kind) {
+            // `Edit(*)` is a pattern of paths like any other.
+            (Scope::Whole, AccessKind::Write { path }) if self.text.contains('(') => {
+                self.is_about(access) && project.is_plain_file(path)
+            }
             (Scope::Whole, _) => self.is_about(access),
             (Scope::Below(globs), AccessKind::Read { path }) => self.kind != ToolKind::Write && is_below(globs, path),
             (Scope::Below(globs), AccessKind::Write { path }) => {
@@ -260,10 +277,12 @@ impl Rule {
     /// A path is kept from every tool that reads, or from every tool that writes.
     fn path_verdict(&self, globs: &[GlobMatcher; 2], access: &Access) -> Verdict {
         let writes = self.kind == ToolKind::Write;
+        // A link has two names.
+        let named = |path: &Path| is_below(globs, path) || access.named.as_ref().is_some_and(|it| is_below(globs, it));
         let is_hit = match &access.kind {
-            AccessKind::Write { path } => writes && is_below(globs, path),
+            AccessKind::Write { path } => writes && named(path),
             AccessKind::Read { path } => {
-                !writes && (is_below(globs, path) || (access.looks_below && reaches_below(&globs[0], path)))
+                !writes && (named(path) || (access.looks_below && reaches_below(&globs[0], path)))
             }
             AccessKind::Nothing | AccessKind::Execute { .. } => false,
         };
@@ -351,8 +370,13 @@ fn below(pattern: &str, places: Places<'_>) -> Option<[GlobMatcher; 2]> {
     }
     let base = globset::escape(base.to_str()?.trim_end_matches('/'));
     let whole = std::iter::once(base.as_str()).chain(parts).collect::<Vec<_>>().join("/");
+    globs_of(&whole)
+}
+
+/// Returns what matches a pattern of absolute paths, and what matches what lies below.
+fn globs_of(whole: &str) -> Option<[GlobMatcher; 2]> {
     let glob = |text: &str| Some(GlobBuilder::new(text).literal_separator(true).build().ok()?.compile_matcher());
-    Some([glob(&whole)?, glob(&format!("{whole}/**"))?])
+    Some([glob(whole)?, glob(&format!("{whole}/**"))?])
 }
 
 fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
@@ -378,31 +402,36 @@ fn fixed_part(pattern: &str) -> &str {
 /// is not the first, and what is not known counts as what is looked for.
 fn words_left(words: &[Word], expected: &str) -> Option<usize> {
     let mut expected = expected.split([' ', '\t']).filter(|word| !word.is_empty());
-    let name = expected.next()?;
-    let (first, mut rest) = words.split_first()?;
-    let is_name = first.text == name || base_name(&first.text).eq_ignore_ascii_case(name);
-    if !is_name {
-        return None;
-    }
-    for wanted in expected {
-        let (next, after) = rest.split_first()?;
-        if next.form == Form::Expanded {
+    let name = base_name(expected.next()?);
+    let (first, rest) = words.split_first()?;
+    let expected: Vec<&str> = expected.collect();
+    base_name(&first.text).eq_ignore_ascii_case(name).then(|| left_of(rest, &expected)).flatten()
+}
+
+/// Returns the fewest words that are left behind the expected ones, wherever options may put these.
+fn left_of(words: &[Word], expected: &[&str]) -> Option<usize> {
+    let Some((wanted, later)) = expected.split_first() else {
+        return match words.first() {
+            Some(word) if word.form == Form::Expanded => Some(0),
+            _ => Some(words.len()),
+        };
+    };
+    let mut fewest = None;
+    for (at, word) in words.iter().enumerate() {
+        if word.form == Form::Expanded {
             return Some(0);
         }
-        if next.text == wanted {
-            rest = after;
-            continue;
+        if word.text == *wanted
+            && let Some(left) = left_of(&words[at + 1..], later)
+        {
+            fewest = Some(fewest.map_or(left, |fewest: usize| fewest.min(left)));
         }
-        if !next.text.starts_with('-') {
-            return None;
+        // Behind an option, any word may be its value.
+        if at == 0 && !word.text.starts_with('-') {
+            break;
         }
-        let at = rest.iter().position(|word| word.form == Form::Expanded || word.text == wanted)?;
-        rest = &rest[at + 1..];
     }
-    match rest.first() {
-        Some(word) if word.form == Form::Expanded => Some(0),
-        _ => Some(rest.len()),
-    }
+    fewest
 }
 
 fn has_git(commands: &[Vec<Word>]) -> bool {

@@ -101,13 +101,53 @@ fn matching(glob: &str, left: &mut usize) -> io::Result<Vec<PathBuf>> {
     let top = if top.as_os_str().is_empty() { Path::new("/") } else { top };
     let glob = GlobBuilder::new(glob).literal_separator(true).build().map_err(io::Error::other)?;
     let (matcher, mut found) = (glob.compile_matcher(), Vec::new());
-    for entry in WalkBuilder::new(top).standard_filters(false).follow_links(false).build().flatten() {
-        *left = left.checked_sub(1).ok_or_else(|| {
-            io::Error::other(format!("rules keep files from commands, among more than {MAX_ENTRIES} to look through"))
-        })?;
-        if matcher.is_match(entry.path()) {
-            found.push(entry.into_path());
+    let mut links = Vec::new();
+    each_below(top, left, |path, is_link| {
+        let is_hit = path.map_or(true, |path| matcher.is_match(path));
+        if is_link && let Ok(path) = path {
+            links.push(path.to_path_buf());
+        }
+        let (Ok(path) | Err(path)) = path;
+        found.extend(is_hit.then(|| path.to_path_buf()));
+    })?;
+    for link in links {
+        let Ok(target) = std::fs::canonicalize(&link) else { continue };
+        if matcher.is_match(&link) {
+            found.push(target);
+        } else if target.is_dir() && !target.starts_with(top) && !top.starts_with(&target) {
+            // By its way through the link, too, a file is the one that is meant.
+            each_below(&target, left, |path, _| {
+                let (Ok(path) | Err(path)) = path;
+                let named = path.strip_prefix(&target).map(|inside| link.join(inside));
+                found.extend(named.is_ok_and(|named| matcher.is_match(named)).then(|| path.to_path_buf()));
+            })?;
         }
     }
     Ok(found)
+}
+
+/// Looks at everything below a folder, and whether it is a link. What cannot be looked into is an error with its path: it
+/// may hold anything.
+fn each_below(top: &Path, left: &mut usize, mut look: impl FnMut(Result<&Path, &Path>, bool)) -> io::Result<()> {
+    for entry in WalkBuilder::new(top).standard_filters(false).follow_links(false).build() {
+        *left = left.checked_sub(1).ok_or_else(|| {
+            io::Error::other(format!("rules keep files from commands, among more than {MAX_ENTRIES} to look through"))
+        })?;
+        match entry {
+            Ok(entry) => look(Ok(entry.path()), entry.path_is_symlink()),
+            Err(error) => match path_of(&error) {
+                Some(path) => look(Err(path), false),
+                None => return Err(io::Error::other(error)),
+            },
+        }
+    }
+    Ok(())
+}
+
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        _ => None,
+    }
 }

@@ -69,6 +69,8 @@ impl KeyCommands {
 
     /// Reads what a command has printed.
     fn key_in(&self, Output { status, stdout, stderr }: Output) -> Result<Secret, String> {
+        // Whatever it ends with, it may have named the key.
+        self.secrets.learn(String::from_utf8_lossy(&stdout).lines().map(str::trim));
         if !status.success() {
             let said = self.secrets.mask(&String::from_utf8_lossy(&stderr)).into_owned();
             let said = words_of(&said, SAID_CHARS);

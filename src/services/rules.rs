@@ -46,7 +46,8 @@ impl SessionRules {
         settings: &[PermissionSettings],
         (environment, ground): (&Environment, &ProjectRoot),
     ) -> (Self, Vec<Diagnostic>) {
-        let home = environment.home();
+        // Accesses are judged with links resolved.
+        let home = environment.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
         let mut reader = Reader { ground, home: home.as_deref(), all: Self::default(), diagnostics: Vec::new() };
         let of_file = |reader: &mut Reader<'_>, file: &PermissionSettings| {
             let author = if file.tier.is_projects() { Author::Project } else { Author::User };
@@ -74,11 +75,12 @@ impl SessionRules {
     /// Returns the rules in force.
     #[must_use]
     pub fn ruleset(&self, trusts_project: bool) -> RuleSet {
-        let believed = self
-            .lists
-            .iter()
-            .filter(|list| trusts_project || list.author == Author::User || list.effect != RuleEffect::Allow);
-        believed.fold(RuleSet::default(), |set, list| set.with(list.effect, &list.origin, list.rules.iter().cloned()))
+        self.set_of(|list| trusts_project || list.author == Author::User || list.effect != RuleEffect::Allow)
+    }
+
+    fn set_of(&self, is_meant: impl Fn(&RuleList) -> bool) -> RuleSet {
+        let lists = self.lists.iter().filter(|list| is_meant(list));
+        lists.fold(RuleSet::default(), |set, list| set.with(list.effect, &list.origin, list.rules.iter().cloned()))
     }
 
     /// Returns the folders that are worked in beside the project.
@@ -94,11 +96,16 @@ impl SessionRules {
     }
 
     /// Returns what rules keep from tools that search and from commands in the sandbox; a pattern that is none keeps all of
-    /// the project from them.
+    /// the project from them. What a project denies elsewhere is no reason to look through the whole disk.
     pub(super) fn denied_paths(&self, root: &Path) -> DeniedPaths {
-        let set = self.ruleset(false);
+        let inside = globset::escape(&root.to_string_lossy()) + "/";
+        let globs = |writing| {
+            let by = |author| self.set_of(|list| list.author == author).denied_paths(writing);
+            let projects = by(Author::Project).into_iter().filter(|glob| glob.starts_with(&inside));
+            by(Author::User).into_iter().chain(projects).collect()
+        };
         let all = || vec![globset::escape(&root.to_string_lossy())];
-        DeniedPaths::new(root, set.denied_paths(false), set.denied_paths(true))
+        DeniedPaths::new(root, globs(false), globs(true))
             .or_else(|_| DeniedPaths::new(root, all(), all()))
             .unwrap_or_default()
     }
@@ -155,6 +162,9 @@ impl Reader<'_> {
                 };
                 if let Some(diagnostic) = diagnostic {
                     self.report(origin, sanitize_line(&diagnostic).into_owned());
+                }
+                if effect != RuleEffect::Allow {
+                    rules.extend(rule.with_links_resolved(|path| std::fs::canonicalize(path).ok()));
                 }
                 rules.push(rule);
             }

@@ -57,7 +57,7 @@ pub async fn check_permission(bootstrap: &Bootstrap, entry: &str) -> anyhow::Res
         ToolKind::Execute => prepared(bootstrap, &rights, name, ("command", scope)).await?,
         ToolKind::Read | ToolKind::Search | ToolKind::Write => {
             let path = if scope.is_empty() { "." } else { scope };
-            let Access { kind: AccessKind::Read { path }, .. } =
+            let Access { kind: AccessKind::Read { path }, named, .. } =
                 prepared(bootstrap, &rights, "Read", ("file_path", path)).await?
             else {
                 bail!("`{path}` is no path");
@@ -66,7 +66,7 @@ pub async fn check_permission(bootstrap: &Bootstrap, entry: &str) -> anyhow::Res
                 permissions.guard(obeyed_by_git(&bootstrap.ground.root, &path, &Environment::of_process()));
             }
             let kind = if kind == ToolKind::Write { AccessKind::Write { path } } else { AccessKind::Read { path } };
-            Access::new(name, kind)
+            Access::new(name, kind).named(named)
         }
         ToolKind::Delegate | ToolKind::Other => Access::new(name, AccessKind::Nothing),
     };
@@ -121,5 +121,5 @@ async fn prepared(
     let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
     let prepared = tool.parse(&args).prepare(&context).await;
     let prepared = prepared.map_err(|output| anyhow!("{}", output.summary))?;
-    Ok(Access::new(tool.name(), prepared.plan.access.clone()))
+    Ok(Access::new(tool.name(), prepared.plan.access.clone()).named(prepared.plan.named.clone()))
 }

@@ -166,12 +166,14 @@ pub struct Plan {
     /// Why it cannot be done as things are. It says what lies there, so only an agent that may read the place gets it at
     /// once; for others the call goes on as if it could be done.
     pub failure: Option<ToolOutput>,
+    /// The path as it was written, absolute, with links unresolved, where it is about one.
+    pub named: Option<PathBuf>,
 }
 
 impl Plan {
     #[must_use]
     pub fn new(access: AccessKind) -> Self {
-        Self { access, preview: None, failure: None }
+        Self { access, preview: None, failure: None, named: None }
     }
 
     /// Returns the plan of a call that touches nothing outside the conversation.

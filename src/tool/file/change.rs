@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::copies::FileVersions;
 use super::diff::{diff_asked, diff_files, tally};
-use super::path::{ResolvedPath, relative};
+use super::path::{ResolvedPath, lexical, relative};
 use super::replace::replace;
 use super::writers::as_only_writer;
 use super::{FileError, look_at, open_regular};
@@ -109,10 +109,11 @@ pub(in crate::tool) async fn plan_change<I: Send + 'static>(
     change: ChangeMaker<I>,
 ) -> Result<(Plan, (ResolvedPath, I)), ToolOutput> {
     off_thread(context, move |context| {
+        let named = Some(lexical(&raw, &context.cwd));
         let path = ResolvedPath::new(raw, context)?;
         let plan = change(path.place(), &input, context)
             .map_or_else(|failure| hopeless(path.place().to_path_buf(), failure), Change::plan);
-        Ok((plan, (path, input)))
+        Ok((Plan { named, ..plan }, (path, input)))
     })
     .await
 }

@@ -52,8 +52,9 @@ pub(in crate::tool) async fn plan_reading(
     context: &ToolContext,
 ) -> Result<(Plan, ResolvedPath), ToolOutput> {
     off_thread(context, move |context| {
+        let named = Some(lexical(&raw, &context.cwd));
         let path = ResolvedPath::new(raw, context)?;
-        Ok((Plan::new(AccessKind::Read { path: path.place.clone() }), path))
+        Ok((Plan { named, ..Plan::new(AccessKind::Read { path: path.place.clone() }) }, path))
     })
     .await
 }

@@ -113,7 +113,7 @@ fn settings_that_make_no_sense_are_named_and_the_others_hold() {
     bench.file(".claude/settings.json", "{\"permissions\": {\"deny\": \"all\"}}");
     bench.at_home(
         ".claude/settings.json",
-        r#"{"permissions": {"allow": ["Bash(", "Read(", "Edit(docs/**)"], "deny": ["Bash()"], "defaultMode": "auto",
+        r#"{"permissions": {"allow": ["Bash(", "Read(", "Edit(docs/**)"], "deny": ["Bash()", 7], "defaultMode": "auto",
             "additionalDirectories": ["/nowhere/at/all", "~"]}}"#,
     );
     let listed = said(&bench.command(&["permissions"]).output().unwrap());
@@ -123,6 +123,7 @@ fn settings_that_make_no_sense_are_named_and_the_others_hold() {
         "`Bash(` is not a rule",
         "It allows nothing.",
         "`Bash()` is not a rule",
+        "`(7)` is not a rule",
         "`defaultMode` `auto` works as `default` here",
         "the directory /nowhere/at/all is left out",
         "the directory ~ is left out: it holds your home.",

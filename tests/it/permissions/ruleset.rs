@@ -70,6 +70,8 @@ fn a_line_is_allowed_only_if_each_part_is() {
         "npm test; make",
         "npm test 2>&1 | tail -n 20",
         "npm test | grep -i fail",
+        "npm test | grep -A 3 '' | head -n 5 | wc -l",
+        "stdbuf -oL npm test",
         "timeout 60 npm test",
         "timeout -k 5 60 nice -n 10 npm test --silent",
         "if npm test; then make; fi",
@@ -95,6 +97,19 @@ fn a_line_is_allowed_only_if_each_part_is() {
         "npm test & disown",
         "cd elsewhere && npm test",
         "make all",
+        "./timeout 5 npm test",
+        "bin/nice npm test",
+        "NICE npm test",
+        "timeout 5 ./npm test",
+        "/usr/bin/time --output=zz --format=evil npm test",
+        "time --output=zz npm test",
+        "time -pozz npm test",
+        "timeout -vk 5 3 npm test",
+        "npm test; cat 5",
+        "npm test | grep -h '' 5",
+        "npm test | grep -rh SECRET",
+        "npm test | grep -e x 5",
+        "npm test | tail -n 5 7",
         "npm test ${IFS}x && make",
         "(npm test; rm x)",
     ] {
@@ -120,10 +135,33 @@ fn what_is_denied_is_found_behind_what_runs_it() {
         "ls | xargs -n 1 rm",
         "if true; then rm x; fi",
         "echo $(curl x)",
+        "timeout -vk 5 3 rm a",
+        "timeout -vs 9 3 rm x",
+        "flock lock rm x",
+        "npx rm x",
+        "uv run rm x",
+        "toybox rm x",
+        "/lib64/ld-linux-x86-64.so.2 /bin/rm f",
     ] {
         assert!(is_denied(&permissions.decide(&inside(line))), "{line}: {:?}", permissions.decide(&inside(line)));
     }
-    for line in ["bash -c 'curl x'", "eval curl x", "X=curl; $X y", "cat <<'E'\ncurl\nE", "f() { rm x; }; f", ". ./x"] {
+    for line in [
+        "bash -c 'curl x'",
+        "eval curl x",
+        "X=curl; $X y",
+        "cat <<'E'\ncurl\nE",
+        "f() { rm x; }; f",
+        ". ./x",
+        "hash -p /bin/rm foo; foo b",
+        "test -v 'x[$(rm d)]'",
+        "printf -v 'x[$(rm e)]' %s 1",
+        "mapfile -C 'rm c;' -c1",
+        "compgen -C 'rm g'",
+        "read 'a[$(rm d)]'",
+        "git -c alias.p=push p",
+        "git bisect run rm x",
+        "git rebase --exec 'rm x'",
+    ] {
         assert_ne!(permissions.decide(&inside(line)), Decision::Allow, "{line}");
     }
     for line in ["cargo test", "git commit -m rm", "make", "npm run curl", "echo curl"] {
@@ -199,4 +237,49 @@ proptest! {
             prop_assert_ne!(under(set.clone(), mode).decide(&inside(&line)), Decision::Allow, "{}", line);
         }
     }
+}
+
+#[test]
+fn what_is_denied_of_git_npm_and_scripts_is_found_in_other_spellings() {
+    let rules = all(&["Bash(git push:*)", "Bash(npm run deploy:*)", "Bash(./deploy.sh:*)"], &[], &[]);
+    let permissions = under(rules, PermissionMode::BypassPermissions);
+    for line in [
+        "/usr/lib/git-core/git-push origin",
+        "git -C . --no-pager push",
+        "npm --loglevel run run deploy",
+        "././deploy.sh",
+        "sub/../deploy.sh now",
+        "/work/shop/deploy.sh",
+        "deploy.sh",
+    ] {
+        assert!(is_denied(&permissions.decide(&inside(line))), "{line}: {:?}", permissions.decide(&inside(line)));
+    }
+    for line in ["git switch -c push", "git log", "npm run build", "npm run test -- deploy", "./other.sh"] {
+        assert_eq!(permissions.decide(&inside(line)), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn no_format_of_printf_puts_anything_into_a_variable() {
+    let permissions = under(all(&[], &[], &["Bash(printf:*)", "Bash(npm test)"]), PermissionMode::Default);
+    assert_eq!(permissions.decide(&outside("printf %s x; npm test")), Decision::Allow);
+    for line in ["printf -v PATH %s ev:/bin; npm test", "printf %n x; npm test", "ls ~ | cat"] {
+        assert_eq!(permissions.decide(&outside(line)), Decision::Ask, "{line}");
+    }
+}
+
+#[test]
+fn a_link_is_denied_by_both_its_names() {
+    let permissions = under(all(&["Read(lnk)", "Edit(sec/**)"], &[], &["Edit(*)"]), PermissionMode::BypassPermissions);
+    let through = |access: Access, named: &str| access.named(Some(named.into()));
+    assert!(is_denied(&permissions.decide(&through(read("/work/shop/real.txt"), "/work/shop/a/lnk"))));
+    assert!(is_denied(&permissions.decide(&through(write("/work/shop/vault/new"), "/work/shop/sec/new"))));
+    assert_eq!(permissions.decide(&through(read("/work/shop/real.txt"), "/work/shop/real.txt")), Decision::Allow);
+    let resolved = rule("Edit(sec/**)", belvedere::permission::Places { project: PROJECT.as_ref(), home: None })
+        .with_links_resolved(|path| path.ends_with("sec").then(|| "/work/shop/vault".into()));
+    let set = RuleSet::default().with(RuleEffect::Deny, &settings(), resolved);
+    assert!(is_denied(&under(set, PermissionMode::BypassPermissions).decide(&write("/work/shop/vault/new"))));
+    let default = under(all(&[], &[], &["Edit(*)"]), PermissionMode::Default);
+    assert_eq!(default.decide(&write("/work/shop/a.rs")), Decision::Allow);
+    assert_eq!(default.decide(&write("/work/shop/.mcp.json")), Decision::Ask, "other programs obey it");
 }

@@ -251,6 +251,11 @@ async fn files_that_rules_deny_are_neither_read_nor_written() {
         inside.bench.put(name, "CANARY");
     }
     let glob = |inside: &str| format!("{}/{inside}", root.display());
+    std::fs::create_dir_all(inside.bench.outside("beside")).unwrap();
+    std::fs::write(inside.bench.outside("beside/.env"), "CANARY").unwrap();
+    std::os::unix::fs::symlink(inside.bench.outside("beside"), root.join("ext")).unwrap();
+    std::fs::write(root.join("hidden-by-link"), "CANARY").unwrap();
+    std::os::unix::fs::symlink("../hidden-by-link", root.join("deep/.env")).unwrap();
     let reading = vec![glob("**/.env"), glob("secrets")];
     let denied = DeniedPaths::new(&root, reading, vec![glob("vendor"), glob("*.lock")]).unwrap();
     let (_sandbox, shell) = sandboxed_without(&inside.bench.outside(""), denied, &[]).await.unwrap();
