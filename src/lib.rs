@@ -98,7 +98,7 @@
 //!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
 //!   **brought item** by brought item, is used; **trusted items** keep the answer.
 //! - **Report review**: whether a report is looked at before it is read. A **side model** is asked beside a conversation: for
-//!   a summary, or to judge a report, which may leave a doubt.
+//!   a summary, or to judge a report, which may leave a doubt. The **review log** is what was asked of reports, and answered.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 //! - **Spawn request**: what a subagent is started with. The **registry** has an **agent entry** for each; a **run handle**

@@ -16,7 +16,7 @@ use crate::definition::{CatalogChanges, Isolation};
 use crate::message::format::counted;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
-use crate::permission::{FolderTrust, RuleNotice};
+use crate::permission::{FolderTrust, Preview, REPORT_QUESTION, RuleNotice};
 use crate::provider::StopReason;
 use crate::sandbox::SandboxFacts;
 use crate::tool::{FileChange, FileVersions, ToolView};
@@ -71,8 +71,8 @@ impl LogEvent {
         }
     }
 
-    /// Returns `true` if the index of the session holds this event: which agents there are, how each run of them ended, and
-    /// what was asked for.
+    /// Returns `true` if the index of the session holds this event: which agents there are, how each run of them ended, what
+    /// was asked for, and which reports may be read.
     pub fn is_landmark(&self) -> bool {
         match self {
             Self::Session { .. } => true,
@@ -84,6 +84,7 @@ impl LogEvent {
                 | EventKind::Moved { .. }
                 | EventKind::Ended { .. }
                 | EventKind::Worktree { .. } => true,
+                EventKind::Tool(event) => event.is_review(),
                 _ => false,
             },
         }
@@ -323,6 +324,17 @@ pub enum ToolEvent {
         view: Option<ToolView>,
         changes: Vec<FileChange>,
     },
+}
+
+impl ToolEvent {
+    /// Returns `true` if it tells whether somebody's report may be read.
+    fn is_review(&self) -> bool {
+        match self {
+            Self::ApprovalRequested { request } => matches!(request.preview, Some(Preview::Report { .. })),
+            Self::ApprovalResolved { id, .. } => id.call_id.starts_with(REPORT_QUESTION),
+            _ => false,
+        }
+    }
 }
 
 impl EventKind {

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{Access, AccessKind, Grant};
 use crate::message::{AgentId, FileDiff, reveal};
 
+/// What stands in the place of a call's id in a question about a report, before the number of the subagent.
+pub const REPORT_QUESTION: &str = "report-of-";
+
 /// Identity of a question. Ids of calls come from a service, which may use one twice; the number is never used twice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ApprovalId {

@@ -25,7 +25,7 @@ mod syntax;
 mod trust;
 
 pub use access::{Access, AccessKind, Confinement, ToolKind};
-pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
+pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview, REPORT_QUESTION};
 pub use fence::Fence;
 pub use git::is_git_query;
 pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants, shell_words};

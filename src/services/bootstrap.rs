@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::resume::Resume;
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
-use super::{connection, keys, trust};
+use super::{connection, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
@@ -172,7 +172,8 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let (store, saved) = match (wanted, &paths) {
         (Some(wanted), Some(paths)) => {
             let fresh = options.resume.as_ref().is_some_and(|resume| resume.fork).then(|| new_store(paths));
-            let (store, saved) = wanted.open(fresh, &paths.state_dir, secrets, &place.project)?;
+            let (store, saved) =
+                wanted.open(fresh, &paths.state_dir, secrets, (&place.project, &limits::review(&config)))?;
             (Some(store), Some(Arc::new(saved)))
         }
         _ => (paths.as_ref().map(new_store), None),

@@ -1,11 +1,11 @@
-//! From the configuration to the limits of the tree, of the main agent, and of what all of them may use.
+//! From the configuration to the limits of the tree, of the main agent, of what all of them may use, and of what they read.
 
 use std::time::Duration;
 
 use crate::agent::{Budget, Limits, SessionEvent, Sink};
 use crate::config::Config;
 use crate::session::Retention;
-use crate::subagent::TreeLimits;
+use crate::subagent::{ReportReview, TreeLimits};
 
 pub(super) fn of_tree(config: &Config) -> TreeLimits {
     let limits = &config.limits;
@@ -26,6 +26,11 @@ pub(super) fn of_tree(config: &Config) -> TreeLimits {
             context_window: None,
         },
     }
+}
+
+/// Returns what happens to reports before they are read.
+pub(super) fn review(config: &Config) -> ReportReview {
+    ReportReview { asks: config.asks_reports, judge: config.judge_model.clone() }
 }
 
 /// Returns the limits of the main agent. It works for someone who watches it: only silence and an explicit wish end its

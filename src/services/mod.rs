@@ -59,8 +59,7 @@ use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
 use crate::session::{SessionMeta, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, ReportReview, Tree, TreeSetup,
-    Unattended,
+    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
 };
 use crate::tool::{FileCopies, schema_of};
 
@@ -124,7 +123,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         resolve_model: connection::resolver(services.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
         compact_model: config.compact_model.clone(),
-        review: ReportReview { asks: config.asks_reports, judge: config.judge_model.clone() },
+        review: limits::review(&config),
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),

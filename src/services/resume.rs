@@ -17,6 +17,7 @@ use crate::session::{
     INDEX, MAIN, Secrets, SessionFolder, SessionMeta, SessionSummary, Store, Stretch, Unsent, find, is_open, read_part,
     sessions,
 };
+use crate::subagent::ReportReview;
 
 /// Bytes at the end of an index that are read to describe a session.
 const INDEX_BYTES: u64 = 1 << 20;
@@ -91,7 +92,7 @@ impl Wanted {
         fresh: Option<Store>,
         state_dir: &Path,
         secrets: Secrets,
-        project: &Path,
+        (project, review): (&Path, &ReportReview),
     ) -> anyhow::Result<(Store, SavedSession)> {
         let id = self.folder.short_id().to_owned();
         let is_fork = fresh.is_some();
@@ -105,7 +106,7 @@ impl Wanted {
             None => Store::reopen(state_dir, &self.folder.dir, secrets)
                 .with_context(|| format!("session {id} cannot be continued; --fork-session continues in a copy"))?,
         };
-        let mut saved = SavedSession::read(&store, project)?;
+        let mut saved = SavedSession::read(&store, project, review)?;
         saved.forked_from = is_fork.then_some(id);
         saved.unsent = Unsent::read(store.dir());
         Ok((store, saved))

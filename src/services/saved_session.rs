@@ -19,7 +19,7 @@ use crate::permission::{ActiveGrant, GrantOrigin};
 use crate::session::{INDEX, MAIN, SessionError, Store, Stretch, Unsent, read, read_part};
 use crate::subagent::read_back::with_checkpoints;
 use crate::subagent::report::{ReportSource, report};
-use crate::subagent::{Checkpoint, SavedAgent, Tree};
+use crate::subagent::{Checkpoint, ReportReview, ReviewLog, SavedAgent, Tree};
 
 /// Bytes at the end of the main agent's record, and of one that broke off, that the screen shows.
 const LIVE_BYTES: u64 = 8 << 20;
@@ -82,7 +82,7 @@ impl SavedSession {
     ///
     /// # Errors
     /// Returns an error if the record of the main agent cannot be read.
-    pub fn read(store: &Store, project: &Path) -> Result<Self, SessionError> {
+    pub fn read(store: &Store, project: &Path, review: &ReportReview) -> Result<Self, SessionError> {
         let main_record = store.path_of(MAIN);
         let main = tail(&main_record, LIVE_BYTES)?;
         let index: Vec<Numbered> = read::<LogEvent>(&store.path_of(INDEX)).map_or_else(|_| Vec::new(), numbered);
@@ -94,7 +94,9 @@ impl SavedSession {
         let of_main = index.iter().filter(|it| it.seq < first).filter_map(Numbered::agent);
         saved.spent_before = spent_by(of_main.filter(|event| event.agent.is_main()));
         let mut all: Vec<Numbered> = of_session.chain(main).collect();
-        saved.find_missing(&all, &children, project);
+        let of_all = index.iter().chain(&all).chain(children.values().flat_map(|child| &child.events));
+        let reports = SavedReports { project, reviews: reviews(of_all, review) };
+        saved.find_missing(&all, &children, &reports);
         let cleared = last_cleared(&all);
         for (id, child) in children {
             saved.names.insert(id, child.spawn.name.as_str().into());
@@ -110,7 +112,7 @@ impl SavedSession {
                 wants_report: child.begun > cleared,
                 branch: child.branch,
                 last: outcome.map(|outcome| {
-                    let report = report_of(&child.spawn, &outcome, project);
+                    let report = reports.of(id, &child.spawn, &outcome);
                     (outcome, report)
                 }),
                 spawn: child.spawn,
@@ -170,19 +172,19 @@ impl SavedSession {
     }
 
     /// Works out the ends of what has none: children before their parents, calls before the runs that made them.
-    fn find_missing(&mut self, main: &[Numbered], children: &BTreeMap<AgentId, Child>, project: &Path) {
+    fn find_missing(&mut self, main: &[Numbered], children: &BTreeMap<AgentId, Child>, reports: &SavedReports<'_>) {
         let mut main_run = LastRun::default();
         main.iter().filter_map(Numbered::agent).for_each(|event| main_run.apply(event));
         let open = children.iter().rev().map(|(id, child)| (*id, &child.run)).chain([(AgentId::MAIN, &main_run)]);
         for (agent, run) in open.filter(|(_, run)| run.is_open()) {
             for call in run.pending() {
                 let child =
-                    children.values().find(|child| child.spawn.parent == agent && child.spawn.call_id == call.id);
+                    children.iter().find(|(_, child)| child.spawn.parent == agent && child.spawn.call_id == call.id);
                 let result = child.map_or_else(
                     || ToolResult::error(&call.id, INTERRUPTED),
-                    |child| {
+                    |(id, child)| {
                         let outcome = child.run.result();
-                        let report = outcome.map(|outcome| report_of(&child.spawn, &outcome, project));
+                        let report = outcome.map(|outcome| reports.of(*id, &child.spawn, &outcome));
                         ToolResult::text(&call.id, report.unwrap_or_else(|| INTERRUPTED.to_owned()))
                     },
                 );
@@ -296,8 +298,29 @@ fn spent_by<'a>(events: impl Iterator<Item = &'a AgentEvent>) -> Spent {
     spent
 }
 
-fn report_of(spawn: &Spawn, outcome: &Outcome, project: &Path) -> String {
-    report(&ReportSource { name: &spawn.name, agent_type: &spawn.agent_type, outcome, project, worktree: None })
+/// Folds what was asked about reports. An event may come twice, from the index and from a record.
+fn reviews<'a, 'b>(events: impl Iterator<Item = &'a Numbered>, review: &'b ReportReview) -> ReviewLog<'b> {
+    let in_order: BTreeMap<u64, &AgentEvent> = events.filter_map(|it| Some((it.seq, it.agent()?))).collect();
+    let mut reviews = ReviewLog::new(review);
+    for event in in_order.values() {
+        reviews.apply(event);
+    }
+    reviews
+}
+
+/// What the reports of an earlier session are made of.
+struct SavedReports<'a> {
+    project: &'a Path,
+    reviews: ReviewLog<'a>,
+}
+
+impl SavedReports<'_> {
+    /// Returns what the agent above may read of what came of a subagent's last run.
+    fn of(&self, id: AgentId, spawn: &Spawn, outcome: &Outcome) -> String {
+        let (name, agent_type, project) = (&spawn.name, &spawn.agent_type, self.project);
+        let whole = report(&ReportSource { name, agent_type, outcome, project, worktree: None });
+        self.reviews.readable(id, whole, outcome)
+    }
 }
 
 /// Leaves out what was remarked while no agent worked: it concerned the start of the program, which remarks it anew.

@@ -24,7 +24,7 @@ pub use registry::approvals::{ApprovalQueue, Unattended, unattended_refusal};
 pub use registry::saved::SavedAgent;
 pub use run::read_back::{self, ReadBack};
 pub use run::report;
-pub use run::review::ReportReview;
+pub use run::review::{ReportReview, ReviewLog};
 pub use spawn::admission::effort_note;
 pub use spawn::capabilities::{Capabilities, Delegation};
 pub use spawn::memory::UserDirs;

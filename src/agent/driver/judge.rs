@@ -3,11 +3,12 @@
 //! Owns the request and what counts as an answer. Leaves what follows from a doubt to `subagent`. Invariant: an answer that
 //! is not understood is a doubt.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Driver;
 use crate::agent::stream::ModelReply;
-use crate::message::{Effort, Message, sanitize_line};
+use crate::message::{Effort, Message, sanitize, sanitize_line};
 use crate::provider::Request;
 
 /// The system prompt of the model that judges.
@@ -18,9 +19,9 @@ const ANSWER_TOKENS: u32 = 500;
 const REASON_CHARS: usize = 200;
 
 impl Driver<'_> {
-    /// Says why a report may carry instructions; `None` if nobody has to judge, or nothing speaks for it.
-    pub(super) async fn doubt(&mut self) -> Option<String> {
-        let report = self.answer.join("");
+    /// Says why a report with this text may carry instructions; `None` if nobody has to judge, or nothing speaks for it.
+    pub(super) async fn doubt(&mut self, text: &str) -> Option<String> {
+        let report = self.judged(text);
         if report.trim().is_empty() {
             return None;
         }
@@ -45,6 +46,18 @@ impl Driver<'_> {
             Ok(ModelReply::Failed(error, _)) => Some(format!("not judged: {}", sanitize_line(&error.to_string()))),
             Ok(ModelReply::Cut(_) | ModelReply::Spent(_)) | Err(_) => Some("not judged: it was stopped".to_owned()),
         }
+    }
+}
+
+impl Driver<'_> {
+    /// Returns all that the reader gets which strangers may have written: the text as it is read, and names of files.
+    fn judged(&self, text: &str) -> String {
+        let mut judged = sanitize(text).into_owned();
+        for path in self.files.created.iter().chain(&self.files.modified) {
+            let name = path.strip_prefix(self.agent.place.project.as_path()).unwrap_or(path).display().to_string();
+            let _ = write!(judged, "\nfile: {}", sanitize_line(&name));
+        }
+        judged
     }
 }
 

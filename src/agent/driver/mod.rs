@@ -400,9 +400,10 @@ impl<'a> Driver<'a> {
     }
 
     async fn conclude(mut self, end: End) -> (Outcome, Transcript) {
-        let doubt = self.doubt().await;
-        self.transcript.interrupt_pending();
         let answer = self.answer.join("");
+        let text = if answer.is_empty() { std::mem::take(&mut self.last_text) } else { answer.clone() };
+        let doubt = self.doubt(&text).await;
+        self.transcript.interrupt_pending();
         let (status, words, reason) = match end {
             End::Answered if answer.trim().is_empty() => {
                 (Status::Empty, LastWords::Report, Some("The model ended without an answer.".to_owned()))
@@ -419,7 +420,6 @@ impl<'a> Driver<'a> {
             }
             End::Failed(reason) | End::TooLong(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
         };
-        let text = if answer.is_empty() { self.last_text } else { answer };
         let outcome = Outcome {
             status,
             text,

@@ -95,6 +95,9 @@ fn tools_run(outcome: &Outcome) -> String {
     entries.join(", ")
 }
 
+/// What lines of the head begin with that name files.
+pub(in crate::subagent) const FILE_LINES: [&str; 3] = ["files created: ", "files modified: ", "worktree files: "];
+
 /// What a line begins with, before a colon, that a model could take for another speaker or for a report's own head.
 const HEADS: [&str; 12] = [
     "human",

@@ -131,7 +131,6 @@ impl RunGuard {
     }
 
     async fn deliver(mut self, outcome: Outcome) {
-        let setup = self.tree.setup();
         let project = self.tree.project_of(self.id);
         let worktree = self.tree.finalize_worktree(self.id).await;
         let whole = report(&ReportSource {
@@ -141,33 +140,39 @@ impl RunGuard {
             project: &project,
             worktree: worktree.as_deref(),
         });
-        let limit = setup.limits.report_chars;
-        let report = if whole.chars().nth(limit).is_none() {
-            whole
-        } else {
-            // The parent gets what was cut also if this breaks.
-            let keeping = async { (setup.keep_report)(self.name.clone(), whole.clone()).await };
-            let kept = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => None,
-                kept = timeout(KEEPING, AssertUnwindSafe(keeping).catch_unwind()) => match kept {
-                    Ok(Ok(kept)) => kept,
-                    Ok(Err(_)) => {
-                        tracing::error!("saving a report panicked");
-                        None
-                    }
-                    Err(_) => {
-                        tracing::warn!("saving a report timed out");
-                        None
-                    }
-                },
-            };
-            cut(&whole, limit, kept.as_deref())
-        };
         let who = (self.id, self.name.as_str());
-        let report = self.tree.reviewed(who, report, outcome.doubt.as_deref(), &self.cancel).await;
+        // Before anything is kept: agents may read what is kept without a question.
+        let readable = self.tree.reviewed(who, whole, outcome.doubt.as_deref(), &self.cancel).await;
+        let report = self.shortened(readable).await;
         self.state = RunGuardState::Delivered;
         self.tree.deliver(self.id, ChildResult { report, outcome });
+    }
+
+    /// Cuts what may be read of a report to its most characters, and keeps the whole of it.
+    async fn shortened(&self, readable: String) -> String {
+        let setup = self.tree.setup();
+        let limit = setup.limits.report_chars;
+        if readable.chars().nth(limit).is_none() {
+            return readable;
+        }
+        // The parent gets what was cut also if this breaks.
+        let keeping = async { (setup.keep_report)(self.name.clone(), readable.clone()).await };
+        let kept = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            kept = timeout(KEEPING, AssertUnwindSafe(keeping).catch_unwind()) => match kept {
+                Ok(Ok(kept)) => kept,
+                Ok(Err(_)) => {
+                    tracing::error!("saving a report panicked");
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!("saving a report timed out");
+                    None
+                }
+            },
+        };
+        cut(&readable, limit, kept.as_deref())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod kills;
 mod model;
+mod reports;
 mod retention;
 mod rewind;
 mod scarce;

@@ -74,6 +74,14 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
             let input = json!({"file_path": "made.txt", "content": last});
             calls(&[(format!("write-{results}"), "Write", input)])
         }
+        None if last.starts_with("look at ") => {
+            let input = json!({"task_id": last.trim_start_matches("look at ")});
+            if messages.last().is_some_and(|message| message["role"] == "user") {
+                calls(&[(format!("look-{results}"), "TaskOutput", input)])
+            } else {
+                (json!({"content": "looked"}), "stop")
+            }
+        }
         None if first.contains("send them out") => main(&messages, results, &text),
         None => (json!({"content": format!("You said: {last}")}), "stop"),
     };
