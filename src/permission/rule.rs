@@ -230,12 +230,17 @@ impl Rule {
         }
     }
 
+    /// Says whether settings that hold this entry let the access happen: `Read` and `Edit` are about all tools of their kind.
+    pub(super) fn verdict_of_settings(&self, access: &Access) -> Verdict {
+        if self.is_whole() && self.is_about(access) { Verdict::Forbidden } else { self.verdict(access) }
+    }
+
     /// Says whether an agent that this entry keeps from something may do the access. An entry without a scope takes
     /// the whole tool, and is no matter of single uses.
     pub(super) fn verdict(&self, access: &Access) -> Verdict {
         match (&self.scope, &access.kind) {
             (Scope::Below(globs), _) => self.path_verdict(globs, access),
-            _ if !self.is_about(access) => Verdict::Passes,
+            _ if !self.names(&access.tool) => Verdict::Passes,
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
             (
                 Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text),

@@ -123,13 +123,15 @@ impl RuleSet {
         // What looks through a folder leaves out what is denied.
         let access = &Access { looks_below: false, ..access.clone() };
         for effect in [RuleEffect::Deny, RuleEffect::Ask] {
-            if let Some(rule) = self.of(effect).find(|rule| matches!(rule.rule.verdict(access), Verdict::Forbidden)) {
+            if let Some(rule) =
+                self.of(effect).find(|rule| matches!(rule.rule.verdict_of_settings(access), Verdict::Forbidden))
+            {
                 let notice = rule.notice();
                 return if effect == RuleEffect::Deny { Ruling::Denied(notice) } else { Ruling::Asked(notice) };
             }
         }
         let unclear = self.0.iter().filter(|rule| rule.effect != RuleEffect::Allow);
-        let unclear = unclear.map(|rule| (rule, rule.rule.verdict(access)));
+        let unclear = unclear.map(|rule| (rule, rule.rule.verdict_of_settings(access)));
         for (rule, verdict) in unclear {
             if let Verdict::Unreadable(why) = verdict {
                 return Ruling::Unclear(rule.notice(), why);

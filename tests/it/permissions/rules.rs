@@ -203,3 +203,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_tool_that_an_agent_file_denies_is_that_tool_alone() {
+    let by_write = Access::new("Write", AccessKind::Write { path: "/work/shop/a".into() });
+    let by_grep = Access::new("Grep", AccessKind::Read { path: "/work/shop".into() });
+    assert!(spares(&["Edit"], &by_write) && spares(&["Read"], &by_grep));
+    assert!(!spares(&["Write"], &by_write) && !spares(&["Grep"], &by_grep));
+}
