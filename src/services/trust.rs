@@ -3,6 +3,7 @@
 //! Owns what it takes to believe a folder. Leaves the file to `session`. Invariant: what a folder brings acts only once
 //! the user has seen it in a list and said yes, or started with `--trust`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -25,11 +26,7 @@ pub(super) fn look(
     library: &Library,
     (paths, place): (Option<&Paths>, &Place),
 ) -> FolderTrust {
-    let agents = library.project_files().into_iter().map(|path| {
-        let inside = path.strip_prefix(place.project.as_path()).unwrap_or(&path);
-        BroughtItem { kind: BroughtKind::Agent, text: inside.to_string_lossy().into_owned() }
-    });
-    let mut brings: Vec<BroughtItem> = agents.chain(rules.brought()).collect();
+    let mut brings: Vec<BroughtItem> = agents(library, &place.project).chain(rules.brought()).collect();
     brings.sort();
     brings.dedup();
     let is_known = || {
@@ -38,6 +35,14 @@ pub(super) fn look(
     };
     let is_trusted = options.trust || is_known();
     FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted }
+}
+
+/// Returns the agent files of the project. Blocks.
+fn agents(library: &Library, project: &Path) -> impl Iterator<Item = BroughtItem> {
+    library.project_files().into_iter().map(move |path| {
+        let inside = path.strip_prefix(project).unwrap_or(&path);
+        BroughtItem { kind: BroughtKind::Agent, text: inside.to_string_lossy().into_owned() }
+    })
 }
 
 fn kept(paths: &Paths, place: &Place) -> TrustedItems {
@@ -76,10 +81,21 @@ pub(super) async fn attend(
         sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
     }
     let kept = place.0.map(|paths| kept(paths, place.1));
-    let (permissions, sink) = (permissions.clone(), sink.clone());
+    let (permissions, sink, project) = (permissions.clone(), sink.clone(), place.1.project.clone());
     let (words, mut waiting) = mpsc::unbounded_channel();
     handles.trusting = Some(tokio::spawn(async move {
         while let Some(is_trusted) = waiting.recv().await {
+            // A yes is for what was listed: what has come since is listed first.
+            let (looking, root) = (library.clone(), project.clone());
+            let found = spawn_blocking(move || agents(&looking, &root).collect::<Vec<_>>()).await.unwrap_or_default();
+            let unseen: Vec<BroughtItem> = found.into_iter().filter(|item| !trust.brings.contains(item)).collect();
+            if is_trusted && !unseen.is_empty() {
+                trust.brings.extend(unseen);
+                trust.brings.sort();
+                sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
+                sink.notify("More has come into the folder since it was listed: /trust lists it.".to_owned()).await;
+                continue;
+            }
             trust.is_trusted = is_trusted;
             let brings = if is_trusted { trust.brings.clone() } else { Vec::new() };
             let (library, kept) = (library.clone(), kept.clone());

@@ -151,3 +151,18 @@ fn an_answer_for_the_project_becomes_a_rule_where_that_is_wanted() {
     assert!(output.status.success(), "what was answered is trusted: {output:?}");
     assert!(bench.project.path().join("made.txt").exists());
 }
+
+#[test]
+fn a_yes_is_for_what_was_listed() {
+    let bench = stranger();
+    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    session.until("not used until you trust it");
+    bench.file(".claude/agents/later.md", "---\nname: later\ndescription: d\n---\nYou work.\n");
+    session.line("/trust yes");
+    session.until("More has come into the folder since it was listed");
+    session.line("/trust");
+    session.until("agent .claude/agents/later.md");
+    session.line("/trust yes");
+    assert_eq!(session.end().0, 0);
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
+}
