@@ -54,7 +54,9 @@ pub(super) fn read(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
         return Err("it is too long");
     }
     let mut parser = Parser::new();
-    let tree = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok().and_then(|()| parser.parse(line, None));
+    // The grammar's scanner looks signs up in a table that ends with ASCII. To bash, all others are letters of a word.
+    let ascii: Vec<u8> = line.bytes().map(|byte| if byte.is_ascii() { byte } else { b'z' }).collect();
+    let tree = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok().and_then(|()| parser.parse(&ascii, None));
     let tree = tree.filter(|tree| !tree.root_node().has_error()).ok_or("it is not written as bash wants it")?;
     let mut reader = Reader { line, commands: Vec::new() };
     reader.check_signs(tree.root_node())?;
@@ -112,6 +114,9 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let leaf = cursor.node();
+            if !self.line.is_char_boundary(leaf.start_byte()) || !self.line.is_char_boundary(leaf.end_byte()) {
+                return Err(UNCLEAR);
+            }
             let gap = &self.line[before.map_or(0, |node| node.end_byte()).min(leaf.start_byte())..leaf.start_byte()];
             if !gap.chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
                 return Err(UNCLEAR);

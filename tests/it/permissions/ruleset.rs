@@ -283,3 +283,16 @@ fn a_link_is_denied_by_both_its_names() {
     assert_eq!(default.decide(&write("/work/shop/a.rs")), Decision::Allow);
     assert_eq!(default.decide(&write("/work/shop/.mcp.json")), Decision::Ask, "other programs obey it");
 }
+
+#[test]
+fn no_sign_beyond_ascii_breaks_the_reading_of_a_line() {
+    let permissions = under(all(&["Bash(rm:*)"], &[], &[]), PermissionMode::Default);
+    for sign in ['\u{10ffff}', '\u{fffff}', '漢', 'é', '\u{a0}'] {
+        for form in
+            ["${X}", "$X", "X=1 ls", "2X> y", "{1..X}", "${a:X}", "[[ X ]]", "cat <<X\nX", "ls X y", "a[X]=1", "$((X))"]
+        {
+            permissions.decide(&inside(&form.replace('X', &sign.to_string())));
+        }
+        assert!(is_denied(&permissions.decide(&inside(&format!("ls {sign} && rm {sign}")))), "{sign}");
+    }
+}
