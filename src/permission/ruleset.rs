@@ -122,20 +122,18 @@ impl RuleSet {
     pub(super) fn judge(&self, access: &Access, project: &Project) -> Ruling {
         // What looks through a folder leaves out what is denied.
         let access = &Access { looks_below: false, ..access.clone() };
-        for effect in [RuleEffect::Deny, RuleEffect::Ask] {
-            if let Some(rule) =
-                self.of(effect).find(|rule| matches!(rule.rule.verdict_of_settings(access), Verdict::Forbidden))
-            {
-                let notice = rule.notice();
-                return if effect == RuleEffect::Deny { Ruling::Denied(notice) } else { Ruling::Asked(notice) };
+        let mut unclear = None;
+        // Those that deny come first. A line is read once for each rule.
+        for rule in self.0.iter().filter(|rule| rule.effect != RuleEffect::Allow) {
+            match rule.rule.verdict_of_settings(access) {
+                Verdict::Forbidden if rule.effect == RuleEffect::Deny => return Ruling::Denied(rule.notice()),
+                Verdict::Forbidden => return Ruling::Asked(rule.notice()),
+                Verdict::Unreadable(why) => unclear = unclear.or(Some((rule, why))),
+                Verdict::Passes | Verdict::Uncertain(_) => {}
             }
         }
-        let unclear = self.0.iter().filter(|rule| rule.effect != RuleEffect::Allow);
-        let unclear = unclear.map(|rule| (rule, rule.rule.verdict_of_settings(access)));
-        for (rule, verdict) in unclear {
-            if let Verdict::Unreadable(why) = verdict {
-                return Ruling::Unclear(rule.notice(), why);
-            }
+        if let Some((rule, why)) = unclear {
+            return Ruling::Unclear(rule.notice(), why);
         }
         match self.allowing(access, project) {
             Some(rule) => Ruling::Allowed(rule.notice()),

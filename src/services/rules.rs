@@ -12,7 +12,7 @@ use crate::permission::{
     BroughtItem, BroughtKind, PermissionMode, Permissions, Places, Rule, RuleEffect, RuleOrigin, RuleSet,
 };
 use crate::sandbox::DeniedPaths;
-use crate::tool::{Shell, standard_tools};
+use crate::tool::{Shell, ToolSet, standard_tools};
 
 /// Whose word a rule or a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,8 @@ impl SessionRules {
     ) -> (Self, Vec<Diagnostic>) {
         // Accesses are judged with links resolved.
         let home = environment.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
-        let mut reader = Reader { ground, home: home.as_deref(), all: Self::default(), diagnostics: Vec::new() };
+        let tools = standard_tools(&Shell::default());
+        let mut reader = Reader { ground, home: home.as_deref(), tools, all: Self::default(), diagnostics: Vec::new() };
         let of_file = |reader: &mut Reader<'_>, file: &PermissionSettings| {
             let author = if file.tier.is_projects() { Author::Project } else { Author::User };
             let origin = RuleOrigin::Settings(file.path.clone());
@@ -127,6 +128,8 @@ impl SessionRules {
 struct Reader<'a> {
     ground: &'a ProjectRoot,
     home: Option<&'a Path>,
+    /// The tools that rules may be about.
+    tools: ToolSet,
     all: SessionRules,
     diagnostics: Vec<Diagnostic>,
 }
@@ -142,12 +145,11 @@ impl Reader<'_> {
     /// Reads what is denied, what asks and what is allowed.
     fn lists(&mut self, origin: &RuleOrigin, author: Author, texts: [&Vec<String>; 3]) {
         let places = Places { project: &self.ground.root, home: self.home };
-        let tools = standard_tools(&Shell::default());
         for (effect, texts) in [RuleEffect::Deny, RuleEffect::Ask, RuleEffect::Allow].into_iter().zip(texts) {
             let mut rules = Vec::new();
             for text in texts {
-                let rule = Rule::parse(text, places, |tool| tools.kind_of(tool));
-                let known = tools.names().any(|tool| rule.names(tool));
+                let rule = Rule::parse(text, places, |tool| self.tools.kind_of(tool));
+                let known = self.tools.names().any(|tool| rule.names(tool));
                 let diagnostic = match (Rule::check(text), effect) {
                     (Err(error), RuleEffect::Allow) => Some(format!("{error}. It allows nothing.")),
                     (Err(error), _) => Some(error.to_string()),
