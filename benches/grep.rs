@@ -40,6 +40,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         result_chars: 50_000,
         freshness: Arc::new(Freshness::default()),
         sandbox: SandboxUse::Outside,
+        hosts: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let tools = standard_tools(&Shell::default());

@@ -15,6 +15,8 @@ use crate::provider::{Model, Provider};
 use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet};
 
+mod asking;
+mod attempt;
 pub mod budget;
 mod context;
 mod dispatch;

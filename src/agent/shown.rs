@@ -161,7 +161,7 @@ fn mask_value(value: &mut Value, secrets: &Secrets) {
 fn question(request: &mut ApprovalRequest, secrets: &Secrets) {
     let act = |text: &mut String| *text = secrets.mask_act(text).into_owned();
     act(&mut request.title);
-    if let AccessKind::Execute { command, .. } = &mut request.access.kind {
+    if let AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } = &mut request.access.kind {
         act(command);
     }
     if let Some(Grant::Command(command)) = &mut request.grant {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::agent::{AgentEvent, EventKind, ToolEvent};
 use crate::message::{AgentId, sanitize_line, shell_word};
-use crate::permission::{ApprovalId, ApprovalRequest, Grant};
+use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant};
 
 /// Longest title in a line, in characters.
 const TITLE_CHARS: usize = 200;
@@ -43,7 +43,12 @@ impl Denials {
                 let request = self.open.remove(id)?;
                 if answer.as_ref().is_some_and(|answer| !answer.is_yes()) {
                     let rule = request.grant.as_ref().and_then(Grant::as_rule);
-                    let reason = "nobody to ask".to_owned();
+                    let reason = match &request.access.kind {
+                        AccessKind::Reach { host, .. } => {
+                            format!("nobody to ask about {}; sandbox.hosts can list it", host.described())
+                        }
+                        _ => "nobody to ask".to_owned(),
+                    };
                     return Some(self.add(event.agent, &request.access.tool, &request.act(), rule, reason));
                 }
             }

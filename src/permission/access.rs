@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::HostPort;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     pub tool: String,
@@ -30,6 +32,20 @@ impl Access {
         let is_inside = matches!(confinement, Confinement::Sandbox | Confinement::ReadOnlySandbox);
         let kind = AccessKind::Execute { command: command.clone(), confinement: Confinement::None };
         is_inside.then(|| Self { kind, ..self.clone() })
+    }
+
+    /// Returns the same command in the sandbox, with a way to a host; `None` if this is no command.
+    #[must_use]
+    pub fn reaching(&self, host: HostPort) -> Option<Self> {
+        let AccessKind::Execute { command, .. } = &self.kind else { return None };
+        Some(Self { kind: AccessKind::Reach { command: command.clone(), host }, ..self.clone() })
+    }
+
+    /// Returns the same command in the sandbox without a way to a host; `None` if this one has none.
+    pub(super) fn unreaching(&self) -> Option<Self> {
+        let AccessKind::Reach { command, .. } = &self.kind else { return None };
+        let kind = AccessKind::Execute { command: command.clone(), confinement: Confinement::Sandbox };
+        Some(Self { kind, ..self.clone() })
     }
 
     /// Returns the access to a path that was written like this.
@@ -65,6 +81,8 @@ pub enum AccessKind {
         #[serde(default)]
         confinement: Confinement,
     },
+    /// Runs a command in the sandbox once more, with a way to a host that was refused to it.
+    Reach { command: String, host: HostPort },
 }
 
 /// What a command is kept to when it runs.

@@ -48,7 +48,7 @@ impl ApprovalRequest {
     /// Returns what would be done, with nothing left out and nothing hidden: the whole command, or else the title.
     pub fn act(&self) -> Cow<'_, str> {
         match &self.access.kind {
-            AccessKind::Execute { command, .. } => reveal(command),
+            AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } => reveal(command),
             _ => reveal(&self.title),
         }
     }
@@ -67,7 +67,7 @@ impl ApprovalRequest {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Preview {
     Diff(FileDiff),
-    /// The model's own words on what the command is for.
+    /// The model's own words on what the command is for, or why it is asked anew.
     Note {
         text: String,
     },

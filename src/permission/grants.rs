@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::base_name;
 use super::{Access, AccessKind, Confinement, Holder, Project, git, options};
+use crate::message::HostPort;
 
 /// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub enum Grant {
     Edits,
     /// Reading a file, or a folder and all that is below it.
     Below(PathBuf),
+    /// Reaching a host from the sandbox.
+    Host(HostPort),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +40,7 @@ impl Grant {
             AccessKind::Read { path } => Self::Below(path.clone()),
             AccessKind::Write { path } if project.is_plain_file(path) => Self::Edits,
             AccessKind::Nothing | AccessKind::Write { .. } => return None,
+            AccessKind::Reach { host, .. } => Self::Host(host.clone()),
             AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
         };
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
@@ -49,6 +53,7 @@ impl Grant {
     pub fn as_rule(&self) -> Option<String> {
         match self {
             Self::Command(command) if command.contains('*') => None,
+            Self::Host(_) => None,
             Self::Edits => Some("Edit(/**)".to_owned()),
             Self::Below(top) => Some(format!("Read(/{})", globset::escape(top.to_str()?))),
             grant => Some(grant.to_string()),
@@ -64,6 +69,7 @@ impl Grant {
             }
             (Self::Edits, AccessKind::Write { path }) => project.is_plain_file(path),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
+            (Self::Host(granted), AccessKind::Reach { host, .. }) => granted == host,
             _ => false,
         }
     }
@@ -175,6 +181,7 @@ impl FromStr for Grant {
                 None => Ok(Self::Command(scope.to_owned())),
             },
             "Edit" if scope == "project files" => Ok(Self::Edits),
+            "Host" => scope.parse().map(Self::Host).map_err(|_| bad()),
             "Read" if is_resolved(Path::new(scope)) => Ok(Self::Below(PathBuf::from(scope))),
             _ => Err(bad()),
         }
@@ -189,6 +196,7 @@ impl fmt::Display for Grant {
             Self::Prefix(prefix) => write!(f, "Bash({prefix}:*)"),
             Self::Edits => f.write_str("Edit(project files)"),
             Self::Below(top) => write!(f, "Read({})", top.display()),
+            Self::Host(host) => write!(f, "Host({host})"),
         }
     }
 }
@@ -283,6 +291,16 @@ impl Grants {
     /// Returns the first grant that covers an access.
     pub(super) fn covering(&self, access: &Access, project: &Project, asker: &Holder) -> Option<&ActiveGrant> {
         self.0.iter().find(|given| given.holder.includes(asker) && given.grant.covers(access, project))
+    }
+
+    /// Returns the hosts that somebody may reach from the sandbox.
+    pub(super) fn hosts(&self, asker: &Holder) -> Vec<HostPort> {
+        let held = self.0.iter().filter(|given| given.holder.includes(asker));
+        let host = |given: &ActiveGrant| match &given.grant {
+            Grant::Host(host) => Some(host.clone()),
+            _ => None,
+        };
+        held.filter_map(host).collect()
     }
 
     pub fn all(&self) -> &[ActiveGrant] {

@@ -21,6 +21,7 @@ mod rules;
 mod ruleset;
 mod sed;
 mod shell;
+mod status;
 mod syntax;
 mod trust;
 
@@ -38,6 +39,7 @@ pub use rule::{Places, Rule, RuleError};
 pub use rules::Rules;
 pub use ruleset::{RuleEffect, RuleNotice, RuleOrigin, RuleSet};
 pub use shell::is_read_only;
+pub use status::LineStatus;
 pub use trust::{BroughtItem, BroughtKind, FolderTrust};
 
 use std::borrow::Cow;
@@ -47,6 +49,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{mpsc, watch};
 
 use ruleset::Ruling;
+
+use crate::message::HostPort;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
@@ -259,6 +263,11 @@ impl Permissions {
         self.state.write().unwrap_or_else(PoisonError::into_inner).project.guard(paths);
     }
 
+    /// Returns the hosts that answers let this agent's commands reach from the sandbox.
+    pub fn hosts(&self) -> Vec<HostPort> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).grants.hosts(&self.holder)
+    }
+
     pub fn grants(&self) -> Vec<ActiveGrant> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).grants.all().to_vec()
     }
@@ -280,6 +289,15 @@ impl Permissions {
     }
 
     fn decide_in(&self, mode: PermissionMode, access: &Access) -> Decision {
+        if let Some(run) = access.unreaching() {
+            return match self.decide_in(mode, &run) {
+                refusal @ Decision::Deny(_) => refusal,
+                Decision::Allow | Decision::Ask => {
+                    let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+                    decide(mode, (&state.grants, &self.holder), &state.project, access)
+                }
+            };
+        }
         if let Some(refusal) = self.fence.as_ref().and_then(|fence| fence.refusal(access))
             && !self.is_own(access)
         {
@@ -327,7 +345,7 @@ impl Permissions {
         self.own_folder.as_ref().is_some_and(|folder| match &access.kind {
             AccessKind::Read { path } => folder.contains(path),
             AccessKind::Write { path } => folder.is_plain_file(path),
-            AccessKind::Nothing | AccessKind::Execute { .. } => false,
+            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } => false,
         })
     }
 
@@ -403,6 +421,7 @@ impl Permissions {
                 "it may reach outside the project or run its programs"
             }
             AccessKind::Execute { .. } => "it may modify files",
+            AccessKind::Reach { .. } => "the sandbox has no way to this host",
         };
         format!("mode {}{whose}: {why}", mode.word())
     }
@@ -412,7 +431,8 @@ impl Permissions {
     pub fn offer(&self, access: &Access) -> Option<Grant> {
         let access = &*self.as_in_project(access);
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        match state.ruleset.judge(access, &state.project) {
+        let run = access.unreaching();
+        match state.ruleset.judge(run.as_ref().unwrap_or(access), &state.project) {
             Ruling::Asked(_) | Ruling::Unclear(..) => None,
             Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => Grant::for_access(access, &state.project),
         }
@@ -430,7 +450,7 @@ pub fn decide(
     let is_free = match &access.kind {
         AccessKind::Nothing => true,
         AccessKind::Read { path } => project.contains(path),
-        AccessKind::Write { .. } => false,
+        AccessKind::Write { .. } | AccessKind::Reach { .. } => false,
         AccessKind::Execute { command, confinement } => {
             project.root().is_some()
                 && match confinement {

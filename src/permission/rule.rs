@@ -207,7 +207,7 @@ impl Rule {
             || match &access.kind {
                 AccessKind::Read { .. } => self.tool.eq_ignore_ascii_case("Read"),
                 AccessKind::Write { .. } => self.tool.eq_ignore_ascii_case("Edit"),
-                AccessKind::Nothing | AccessKind::Execute { .. } => false,
+                AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } => false,
             }
     }
 
@@ -289,7 +289,7 @@ impl Rule {
             AccessKind::Read { path } => {
                 !writes && (named(path) || (access.looks_below && reaches_below(&globs[0], path)))
             }
-            AccessKind::Nothing | AccessKind::Execute { .. } => false,
+            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } => false,
         };
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }

@@ -71,7 +71,9 @@ impl SandboxFacts {
             [] => "They have no network.".to_owned(),
             hosts => format!("Of the network, they reach {} only.", hosts.join(", ")),
         };
-        page + "\n" + &network + " If the sandbox refuses something, you are asked whether it may run outside.\n"
+        let others = " You are asked about other hosts; `/permissions` shows your answers.";
+        let asked = if self.has_network { "" } else { others };
+        page + "\n" + &network + asked + "\n\nYou are asked whether what is refused may run outside.\n"
     }
 }
 

@@ -23,7 +23,7 @@ mod policy;
 mod proxy;
 mod session;
 
-pub use denial::refused_line;
+pub use denial::{RefusedLine, refused_line};
 pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
 pub use enter::enter;

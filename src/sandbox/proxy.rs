@@ -5,9 +5,7 @@
 //! refused. Invariants: a public name that leads to this machine or its neighbours is refused;
 //! nothing but the first request of a connection is looked at, and it goes to one host for good.
 
-use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::message::{HostPort, is_near};
 
 /// The port of the proxy inside, where all ports are free.
 pub(super) const PORT: u16 = 3128;
@@ -57,9 +57,18 @@ impl Hosts {
         is_plain(host) && !host.starts_with('.') && port.is_none_or(|port| port.parse::<u16>().is_ok())
     }
 
+    /// Returns the list with more hosts.
+    #[must_use]
+    pub fn with(mut self, more: &[HostPort]) -> Self {
+        for host in more {
+            self.add(&host.to_string());
+        }
+        self
+    }
+
     /// Says how the list has a host; `None` if it has not.
-    fn entry(&self, host: &str, port: u16) -> Option<Entry> {
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
+    fn entry(&self, place: &HostPort) -> Option<Entry> {
+        let (host, port) = (place.host(), place.port());
         let covers = |name: &&String| {
             let (name, own) = name.rsplit_once(':').map_or((name.as_str(), None), |(name, own)| (name, Some(own)));
             own.is_none_or(|own| own == port.to_string())
@@ -69,9 +78,7 @@ impl Hosts {
                 }
         };
         let found = self.0.iter().find(covers)?;
-        // Of a name in a public zone, somebody else says where it leads.
-        let is_own = host.parse::<IpAddr>().is_ok() || !host.contains('.');
-        Some(if is_own && !found.starts_with("*.") { Entry::Own } else { Entry::Public })
+        Some(if place.is_own() && !found.starts_with("*.") { Entry::Own } else { Entry::Public })
     }
 }
 
@@ -85,7 +92,7 @@ enum Entry {
 /// The proxy of one command. It ends when it is dropped.
 #[derive(Debug)]
 pub struct SandboxProxy {
-    refused: Arc<Mutex<BTreeSet<String>>>,
+    refused: Arc<Mutex<Vec<HostPort>>>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -94,7 +101,7 @@ impl SandboxProxy {
     pub fn serve(listener: std::net::TcpListener, hosts: Hosts) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        let refused = Arc::<Mutex<BTreeSet<String>>>::default();
+        let refused = Arc::<Mutex<Vec<HostPort>>>::default();
         let door = Arc::new(Door { hosts, refused: refused.clone() });
         let task = tokio::spawn(async move {
             let mut open = JoinSet::new();
@@ -110,22 +117,21 @@ impl SandboxProxy {
         Ok(Self { refused, _task: AbortOnDropHandle::new(task) })
     }
 
-    /// Returns the hosts that were asked for and refused, as `host:port`.
-    pub fn refused(&self) -> Vec<String> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    /// Returns the hosts that were asked for and refused, in the order in which that happened.
+    pub fn refused(&self) -> Vec<HostPort> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 struct Door {
     hosts: Hosts,
-    refused: Arc<Mutex<BTreeSet<String>>>,
+    refused: Arc<Mutex<Vec<HostPort>>>,
 }
 
 /// The first request of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
-    host: String,
-    port: u16,
+    place: HostPort,
     /// What the host gets of the head; nothing if only a way to it is asked for.
     head: Vec<u8>,
 }
@@ -137,11 +143,11 @@ impl Door {
             return answer(&mut inside, "400 Bad Request", "This proxy takes CONNECT, and http:// addresses in full.")
                 .await;
         };
-        let place = format!("{}:{}", request.host, request.port);
+        let place = &request.place;
         let mut outside = match self.reach(&request).await {
             Ok(stream) => stream,
             Err(Refusal::NotListed) => {
-                self.note(place.clone());
+                self.note(place);
                 let words = format!("The sandbox refuses {place}: network is unreachable from inside.");
                 return answer(&mut inside, "403 Forbidden", &words).await;
             }
@@ -157,17 +163,17 @@ impl Door {
         copy_bidirectional(&mut inside, &mut outside).await.ok().map(drop)
     }
 
-    fn note(&self, place: String) {
+    fn note(&self, place: &HostPort) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() < MAX_REFUSED {
-            refused.insert(place);
+        if refused.len() < MAX_REFUSED && !refused.contains(place) {
+            refused.push(place.clone());
         }
     }
 
     async fn reach(&self, request: &Request) -> Result<TcpStream, Refusal> {
-        let entry = self.hosts.entry(&request.host, request.port).ok_or(Refusal::NotListed)?;
+        let entry = self.hosts.entry(&request.place).ok_or(Refusal::NotListed)?;
         let connecting = async {
-            let found = tokio::net::lookup_host((request.host.as_str(), request.port)).await?;
+            let found = tokio::net::lookup_host((request.place.host(), request.place.port())).await?;
             let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
             for address in found {
                 if is_near(address.ip()) && entry != Entry::Own {
@@ -189,35 +195,6 @@ impl Door {
 enum Refusal {
     NotListed,
     Failed(io::Error),
-}
-
-/// Returns `true` for addresses of this machine and of networks around it.
-fn is_near(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => {
-            let [first, second, ..] = v4.octets();
-            let is_shared = first == 100 && second & 0xc0 == 64;
-            is_shared
-                || v4.is_loopback()
-                || v4.is_private()
-                || v4.is_link_local()
-                || v4.is_unspecified()
-                || v4.is_broadcast()
-        }
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| translated(v6)) {
-            Some(v4) => is_near(IpAddr::V4(v4)),
-            None => v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local(),
-        },
-    }
-}
-
-/// Returns the address that one of NAT64 (RFC 6052) or of 6to4 (RFC 3056) leads to.
-fn translated(v6: Ipv6Addr) -> Option<Ipv4Addr> {
-    let four = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match v6.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => Some(four(high, low)),
-        _ => None,
-    }
 }
 
 /// Reads up to the blank line that ends a head. Returns it, and what came after it.
@@ -250,12 +227,11 @@ impl Request {
             return None;
         }
         if method == "CONNECT" {
-            let (host, port) = host_and_port(target, None)?;
-            return Some(Self { host, port, head: Vec::new() });
+            return Some(Self { place: place_of(target, None)?, head: Vec::new() });
         }
         let rest = target.strip_prefix("http://")?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let (host, port) = host_and_port(authority, Some(80))?;
+        let place = place_of(authority, Some(80))?;
         // What the next reader could take for another field.
         if fields.split("\r\n").any(|field| field.starts_with([' ', '\t']) || field.contains(['\r', '\n'])) {
             return None;
@@ -269,21 +245,21 @@ impl Request {
         };
         let fields: String = fields.split("\r\n").filter(is_ours).map(|field| format!("{field}\r\n")).collect();
         let path = if path.is_empty() { "/" } else { path };
-        let named = if port == 80 { host.clone() } else { format!("{host}:{port}") };
+        let named = if place.port() == 80 { place.host().to_owned() } else { place.to_string() };
         let head =
             format!("{method} {path} {version}\r\nHost: {named}\r\n{fields}Connection: close\r\n\r\n").into_bytes();
-        Some(Self { host, port, head })
+        Some(Self { place, head })
     }
 }
 
-fn host_and_port(authority: &str, port: Option<u16>) -> Option<(String, u16)> {
+fn place_of(authority: &str, port: Option<u16>) -> Option<HostPort> {
     // A name and a password before the host are for nobody.
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (authority, port?),
     };
-    is_plain(host).then(|| (host.to_ascii_lowercase(), port))
+    HostPort::new(host, port)
 }
 
 /// Returns `true` if nothing in a host's name could mean something else to whoever reads it next.

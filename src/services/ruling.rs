@@ -117,6 +117,7 @@ async fn prepared(
             PermissionMode::Plan => SandboxUse::ReadOnly,
             _ => SandboxUse::ReadWrite,
         },
+        hosts: Vec::new(),
     };
     let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
     let prepared = tool.parse(&args).prepare(&context).await;

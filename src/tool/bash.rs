@@ -20,9 +20,9 @@ use super::process::guard::Guard;
 use super::process::inside::Inside;
 use super::process::output::Capture;
 use super::process::{Group, Remains, Shell};
-use super::{Concurrency, Plan, SandboxUse, Tool, ToolContext, ToolOutput, ToolView};
-use crate::message::{INTERRUPTED, ResultPart, sanitize};
-use crate::permission::{AccessKind, Confinement, Preview, ToolKind, is_reading};
+use super::{Concurrency, Plan, RefusedInside, SandboxUse, Tool, ToolContext, ToolOutput, ToolView};
+use crate::message::{HostPort, INTERRUPTED, ResultPart, sanitize};
+use crate::permission::{AccessKind, Confinement, LineStatus, Preview, ToolKind, is_reading};
 use crate::program::SearchPath;
 use crate::sandbox::{Intrusion, SandboxPolicy, SandboxProxy, refused_line};
 
@@ -148,7 +148,8 @@ enum End {
 
 async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     context.check_cancelled()?;
-    let PreparedCommand { line, bounds, time } = command;
+    let PreparedCommand { line: written, bounds, time } = command;
+    let line = written.clone();
     let (line, environment, policy) = match &bounds {
         Bounds::None => (OsString::from(line), shell.handed_on.environment(), None),
         Bounds::Guard(guard, policy) => (guard.command.clone(), guard.environment.clone(), policy.clone()),
@@ -173,30 +174,60 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let mut output = report(&run.output.text, &end, remains, time);
     if let Bounds::Inside(inside) = bounds {
         let hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
-        judge(&mut output, inside.policy, &hosts, &run.output.text.text()).await;
+        let traces = Traces { line: &written, policy: inside.policy, hosts, printed: run.output.text.text() };
+        judge(&mut output, traces).await;
     }
     Ok(output)
 }
 
+/// What a command in the sandbox has left behind.
+struct Traces<'a> {
+    line: &'a str,
+    policy: SandboxPolicy,
+    /// Hosts that were refused.
+    hosts: Vec<HostPort>,
+    printed: String,
+}
+
 /// Looks at what a command in the sandbox has come to: what it left at protected places is moved aside, and a failure may
-/// be the sandbox's doing.
-async fn judge(output: &mut ToolOutput, policy: SandboxPolicy, hosts: &[String], printed: &str) {
+/// be the sandbox's doing, also where the exit status hides it.
+async fn judge(output: &mut ToolOutput, traces: Traces<'_>) {
+    let Traces { line, policy, hosts, printed } = traces;
     let intrusions = tokio::task::spawn_blocking(move || policy.evict()).await.unwrap_or_default();
+    let mut tell = |words: &str| {
+        let text = sanitize(&format!("\n[{words}]")).into_owned();
+        output.content.push(ResultPart::Text { text });
+    };
     for Intrusion { path, moved_to } in &intrusions {
         let fate = match moved_to {
             Some(beside) => format!("moved to {}", beside.display()),
             None => "could not be moved; look at it before you use it".to_owned(),
         };
-        let words = format!("\n[the sandbox keeps {} as it is: what appeared there was {fate}]", path.display());
-        output.content.push(ResultPart::Text { text: sanitize(&words).into_owned() });
+        tell(&format!("the sandbox keeps {} as it is: what appeared there was {fate}", path.display()));
+    }
+    let status = if output.is_error { None } else { Some(LineStatus::of(line)) };
+    if !hosts.is_empty() {
+        let hosts = RefusedInside::Hosts(hosts);
+        tell(&format!("the sandbox refused hosts: {}", hosts.words()));
+        // One that has ended well can do without them.
+        output.refused_inside = Some(hosts).filter(|_| status != Some(LineStatus::Own));
+    } else if let Some(found) = refused_line(&printed) {
+        let text = revealed_line(found.text, REFUSED_CHARS);
+        // What the line itself names is what it looks for.
+        let is_named = line.to_ascii_lowercase().contains(found.phrase);
+        let refused = if found.is_network { RefusedInside::Network } else { RefusedInside::Other };
+        match status {
+            None => output.refused_inside = Some(refused(text)),
+            Some(LineStatus::Hidden) if found.is_last && !is_named => output.refused_inside = Some(refused(text)),
+            Some(LineStatus::Hidden | LineStatus::Unclear) if !is_named => {
+                tell(&format!("the sandbox may have refused something, which the exit status would not tell: {text}"));
+            }
+            Some(_) => {}
+        }
     }
     if let Some(Intrusion { path, .. }) = intrusions.first() {
         output.is_error = true;
-        output.refused_inside = Some(format!("it made {}", path.display()));
-    } else if !hosts.is_empty() {
-        output.refused_inside = Some(format!("no way to {}", hosts.join(", ")));
-    } else if output.is_error {
-        output.refused_inside = refused_line(printed).map(|line| revealed_line(line, REFUSED_CHARS));
+        output.refused_inside = Some(RefusedInside::Other(format!("it made {}", path.display())));
     }
 }
 

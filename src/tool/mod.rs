@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::search::ignores::Ignores;
-use crate::message::{FileDiff, INTERRUPTED, ResultPart, ToolSpec};
+use crate::message::{FileDiff, HostPort, INTERRUPTED, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
 mod bash;
@@ -204,6 +204,8 @@ pub struct ToolContext {
     pub freshness: Arc<Freshness>,
     /// What a command may be kept to so that nobody need be asked about it.
     pub sandbox: SandboxUse,
+    /// Hosts that a command in the sandbox reaches beside those of the session.
+    pub hosts: Vec<HostPort>,
 }
 
 /// Which sandbox the commands of a call may run in.
@@ -239,8 +241,30 @@ pub struct ToolOutput {
     pub view: Option<ToolView>,
     /// Files the call created or changed.
     pub changes: Vec<FileChange>,
-    /// What the sandbox seems to have refused to a failed command, in the command's own words.
-    pub refused_inside: Option<String>,
+    /// What the sandbox has refused to a command, as far as that can be told.
+    pub refused_inside: Option<RefusedInside>,
+}
+
+/// What the sandbox has refused to a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefusedInside {
+    /// A way to these hosts, which it has asked the proxy for.
+    Hosts(Vec<HostPort>),
+    /// The network past the proxy. The words are the command's own.
+    Network(String),
+    /// Something else, in the command's words, or of a protected place in ours.
+    Other(String),
+}
+
+impl RefusedInside {
+    /// Says it, for people. Words of a command may be anybody's.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Hosts(hosts) => hosts.iter().map(HostPort::described).collect::<Vec<_>>().join(", "),
+            Self::Network(words) | Self::Other(words) => words.clone(),
+        }
+    }
 }
 
 impl ToolOutput {

@@ -185,7 +185,7 @@ impl Approvals {
         let Some(request) = self.find(id) else { return };
         let noun = match request.access.kind {
             AccessKind::Write { .. } => "edit",
-            AccessKind::Execute { .. } => "command",
+            AccessKind::Execute { .. } | AccessKind::Reach { .. } => "command",
             AccessKind::Read { .. } | AccessKind::Nothing => "call",
         };
         let before = self.also_allowed.filter(|(_, until)| out.now() <= *until).map_or(0, |(count, _)| count);

@@ -64,6 +64,13 @@ impl Approver for Unattended {
 
 /// Returns what a model reads whose question nobody can answer. No entry is named that would allow more than was asked.
 pub fn unattended_refusal(grant: Option<&Grant>) -> String {
+    if let Some(Grant::Host(host)) = grant {
+        return format!(
+            "Nobody is there to let commands reach {host}. To allow it, start with \
+             BELVEDERE_SANDBOX_HOSTS={host}, or add it to `hosts` under [sandbox] in the configuration. Continue \
+             without it."
+        );
+    }
     match grant.and_then(Grant::as_rule) {
         Some(rule) => format!(
             "Nobody is there to approve this. To allow it, start with --allowedTools {} or another --permission-mode. \

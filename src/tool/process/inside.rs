@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::{Group, Shell};
 use crate::git::Repository;
+use crate::message::HostPort;
 use crate::program::SearchPath;
 use crate::sandbox::{GitDirs, Hosts, SandboxPolicy, SandboxState};
 use crate::tool::{SandboxUse, ToolContext};
@@ -25,7 +26,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(10);
 pub(in crate::tool) struct Inside {
     pub(in crate::tool) policy: SandboxPolicy,
     pub(in crate::tool) environment: Vec<(OsString, OsString)>,
-    /// Hosts that its programs reach.
+    /// What its programs reach of the network.
     pub(in crate::tool) hosts: Hosts,
 }
 
@@ -34,24 +35,24 @@ impl Inside {
     pub(in crate::tool) async fn of(shell: &Shell, context: &ToolContext) -> Option<Self> {
         match context.sandbox {
             SandboxUse::Outside => None,
-            SandboxUse::ReadOnly => Self::reading(shell).await,
-            SandboxUse::ReadWrite => Self::around(shell, Some(context.project.clone())).await,
+            SandboxUse::ReadOnly => Self::around(shell, None, &context.hosts).await,
+            SandboxUse::ReadWrite => Self::around(shell, Some(context.project.clone()), &context.hosts).await,
         }
     }
 
     /// Returns the sandbox of a command that only reads; `None` where there is none.
     pub(in crate::tool) async fn reading(shell: &Shell) -> Option<Self> {
-        Self::around(shell, None).await
+        Self::around(shell, None, &[]).await
     }
 
-    /// Returns the sandbox of a command that may write in a project, if there is one.
-    async fn around(shell: &Shell, project: Option<Arc<PathBuf>>) -> Option<Self> {
+    /// Returns the sandbox of a command that may write in a project, if there is one, and reach some hosts.
+    async fn around(shell: &Shell, project: Option<Arc<PathBuf>>, hosts: &[HostPort]) -> Option<Self> {
         let sandbox = shell.sandbox().cloned()?;
         shell.check_sandbox().await;
         if !sandbox.is_on() {
             return None;
         }
-        let hosts = sandbox.hosts();
+        let hosts = sandbox.hosts().with(hosts);
         let environment = with(shell.handed_on.environment(), sandbox.variables());
         let judging = move || {
             let project = project.as_ref().map(|project| project.as_path());

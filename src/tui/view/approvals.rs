@@ -213,18 +213,23 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
     let theme = ctx.theme;
     let verb = match request.access.kind {
         AccessKind::Execute { .. } => "wants to run",
+        AccessKind::Reach { .. } => "wants to reach",
         AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing => "wants to use",
     };
-    let taken = width(verb) + width(&request.access.tool) + 5;
+    let what = match &request.access.kind {
+        AccessKind::Reach { host, .. } => host.to_string(),
+        _ => request.access.tool.clone(),
+    };
+    let taken = width(verb) + width(&what) + 5;
     let who = way(&ctx.app.agents().lineage(request.id.agent), columns.saturating_sub(taken));
     vec![
         Span::styled(format!("{} ", ctx.glyphs.attention), theme.warning),
         Span::styled(who, theme.approval),
         Span::styled(format!(" {verb}  "), theme.text),
-        Span::styled(request.access.tool.clone(), theme.tool),
+        Span::styled(what, theme.tool),
     ]
 }
 
@@ -232,7 +237,10 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
 fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> Vec<Row> {
     let theme = ctx.theme;
     let room = usize::from(columns.saturating_sub(2).max(1));
-    let sign = if is_said(request) { "$ " } else { "  " };
+    let sign = match request.access.kind {
+        AccessKind::Execute { .. } | AccessKind::Reach { .. } => "$ ",
+        _ => "  ",
+    };
     let mut rows: Vec<Row> = Vec::new();
     for text in request.title.lines() {
         for part in broken(text, room) {
@@ -316,6 +324,7 @@ fn covered(grant: &Grant) -> String {
         Grant::Prefix(prefix) => format!("commands starting with {}", reveal_line(prefix)),
         Grant::Edits => "all edits of the project's files".to_owned(),
         Grant::Below(top) => format!("reading files under {}", reveal_line(&top.to_string_lossy())),
+        Grant::Host(host) => format!("reaching {host}"),
     }
 }
 

@@ -26,6 +26,7 @@ mod mention;
 mod models;
 mod offer;
 mod rate_limit;
+mod reaching;
 mod reload;
 mod report;
 mod restricted;

@@ -13,16 +13,21 @@ use super::{reply, results, script};
 use crate::support::{Parts, Session, sandboxed};
 
 /// A session whose model runs a command, and then says that it is done.
-struct OneCommand {
-    session: Session,
+pub(super) struct OneCommand {
+    pub(super) session: Session,
     provider: std::sync::Arc<super::Scripted>,
-    sandbox: Sandbox,
+    pub(super) sandbox: Sandbox,
     outside: TempDir,
 }
 
 impl OneCommand {
     /// `FILE` in the command is a file outside of the project.
-    async fn new(command: &str, mode: PermissionMode) -> Option<Self> {
+    pub(super) async fn new(command: &str, mode: PermissionMode) -> Option<Self> {
+        Self::attended(command, mode, true).await
+    }
+
+    /// Nobody answers questions of a session that is not `attended`.
+    pub(super) async fn attended(command: &str, mode: PermissionMode, attended: bool) -> Option<Self> {
         let outside = tempfile::tempdir().unwrap();
         let (sandbox, shell) = sandboxed(outside.path(), &[]).await?;
         let command = command.replace("FILE", &outside.path().join("file").display().to_string());
@@ -30,27 +35,34 @@ impl OneCommand {
         let done = |turn| reply(json!({"turn": turn}), vec![json!({"say": "done"})]);
         let provider = script(&[bash(0), done(1), bash(2), done(3)]);
         let parts = Parts::new(provider.clone());
-        let parts = Parts { mode, tools: standard_tools(&shell), sandbox: Some(sandbox.clone()), ..parts };
+        let (tools, unattended) = (standard_tools(&shell), !attended);
+        let parts = Parts { mode, tools, unattended, sandbox: Some(sandbox.clone()), ..parts };
         Some(Self { session: Session::start(parts), provider, sandbox, outside })
     }
 
-    async fn asked(&mut self) -> ApprovalRequest {
+    pub(super) async fn asked(&mut self) -> ApprovalRequest {
         self.session.say("go");
         self.session.wait(question).await
     }
 
-    async fn answer(&mut self, asked: &ApprovalRequest, answer: Answer) -> String {
+    /// Answers a question, and waits for the one that comes of it.
+    pub(super) async fn asked_next(&mut self, asked: &ApprovalRequest, answer: Answer) -> ApprovalRequest {
+        self.session.send(Command::Answer { id: asked.id.clone(), answer });
+        self.session.wait(question).await
+    }
+
+    pub(super) async fn answer(&mut self, asked: &ApprovalRequest, answer: Answer) -> String {
         self.session.send(Command::Answer { id: asked.id.clone(), answer });
         let outcome = self.session.ended(AgentId::MAIN).await;
         assert_eq!(outcome.tools_run.get("Bash"), Some(&1), "one call, however often it was tried");
         self.told()
     }
 
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         results(&self.provider.requests()[1])[0].joined_text()
     }
 
-    fn questions(&self) -> usize {
+    pub(super) fn questions(&self) -> usize {
         let is_question = |kind: &&EventKind| matches!(kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }));
         self.session.of(AgentId::MAIN).filter(is_question).count()
     }
@@ -82,7 +94,7 @@ async fn nobody_is_asked_about_what_the_sandbox_lets_pass() {
 async fn what_the_sandbox_refuses_runs_outside_if_the_user_says_so() {
     let Some(mut it) = OneCommand::new("touch FILE && echo made", PermissionMode::Default).await else { return };
     let asked = it.asked().await;
-    assert_eq!(asked.reason, "outside the sandbox");
+    assert_eq!(asked.reason, "it runs again, outside the sandbox");
     let Some(Preview::Note { text }) = &asked.preview else { panic!("{:?}", asked.preview) };
     assert!(text.contains("touch") && text.contains("Read-only file system"), "{text}");
     assert!(!it.is_made());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use belvedere::agent::{EventKind, SessionEvent, ToolEvent};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::{Editing, Effect, Event, GUARD, HOLD};
-use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
+use belvedere::message::{AgentId, DiffLine, FileDiff, HostPort, Hunk, LineKind};
 use belvedere::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Grant, Preview};
 use belvedere::subagent::Command;
 
@@ -394,4 +394,53 @@ fn whatever_is_pressed_on_whatever_screen_only_what_was_seen_is_allowed() {
         }
     }
     assert!(allowed > 1, "{allowed} of them were allowed: the test sees too little");
+}
+
+/// Returns the question whether a command may reach a host.
+fn reaching(host: &str) -> ApprovalRequest {
+    let asked = request(0, "b", "cargo fetch");
+    let host: HostPort = host.parse().unwrap();
+    let text = format!("wants to reach {}; a yes runs the command again", host.described());
+    let (access, grant) = (asked.access.reaching(host.clone()).unwrap(), Some(Grant::Host(host)));
+    ApprovalRequest { access, grant, preview: Some(Preview::Note { text }), ..asked }
+}
+
+#[test]
+fn a_question_about_a_host_says_where_and_for_what() {
+    for (width, height) in [(120, 36), (80, 24)] {
+        let mut stage = at_work(width, height);
+        asks(&mut stage, reaching("127.1:8080"));
+        stage.draw();
+        let text = stage.text();
+        for words in [
+            "wants to reach  127.0.0.1:8080",
+            "$ cargo fetch",
+            "wants to reach 127.0.0.1:8080 (this machine); a yes runs the command again",
+            "reaching 127.0.0.1:8080, for the main agent",
+        ] {
+            assert!(text.contains(words), "{words} at {width}x{height}\n{text}");
+        }
+        assert_eq!(answers(&stage.keys("<alt+a>")), [Answer::Always]);
+    }
+}
+
+#[test]
+fn all_of_a_long_host_is_shown_before_it_can_be_allowed() {
+    let host = format!("{}tail.example.com:443", "crates.io.".repeat(20));
+    for (width, height) in [(80, 24), (40, 12), (30, 8)] {
+        let mut stage = at_work(width, height);
+        asks(&mut stage, reaching(&host));
+        stage.draw();
+        let mut shown = stage.text();
+        for press in 0.. {
+            let given = answers(&stage.keys("<alt+y>"));
+            if !given.is_empty() {
+                let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
+                assert!(shown.contains(".example"), "{width}x{height}: {shown}");
+                break;
+            }
+            shown += &stage.text();
+            assert!(press < 60, "it can be allowed at last at {width}x{height}");
+        }
+    }
 }

@@ -51,6 +51,7 @@ impl Bench {
             result_chars: 50_000,
             freshness: Arc::new(Freshness::default()),
             sandbox: SandboxUse::ReadWrite,
+            hosts: Vec::new(),
         };
         Self { folder, context, progress }
     }

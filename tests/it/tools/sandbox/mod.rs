@@ -2,6 +2,7 @@
 
 mod bypasses;
 mod repository;
+mod status;
 mod world;
 
 use belvedere::permission::{AccessKind, Confinement};

@@ -1,6 +1,7 @@
 //! The network, other processes, terminals: nothing of it is in reach but the hosts on a list.
 
 use belvedere::sandbox::SandboxChange;
+use belvedere::tool::RefusedInside;
 
 use super::{Inside, text_of};
 
@@ -86,13 +87,26 @@ async fn only_listed_hosts_are_reached_through_the_proxy() {
         ("CONNECT localhost:1".to_owned(), "localhost:1".to_owned()),
         ("CONNECT example.com:443".to_owned(), "example.com:443".to_owned()),
         ("GET http://evil.test/x".to_owned(), "evil.test:80".to_owned()),
+        ("CONNECT EVIL.test.:443".to_owned(), "evil.test:443".to_owned()),
+        ("CONNECT 127.1:80".to_owned(), "127.0.0.1:80".to_owned()),
+        ("CONNECT 2130706433:80".to_owned(), "127.0.0.1:80".to_owned()),
+        ("CONNECT 0x7f.0.0.1:80".to_owned(), "127.0.0.1:80".to_owned()),
         ("GET http://example.com.evil.test/x".to_owned(), "example.com.evil.test:80".to_owned()),
     ] {
         let output = inside.bash(&through_proxy(&format!("{host} HTTP/1.1"))).await;
         assert!(text_of(&output).contains("403 Forbidden"), "{host}: {}", text_of(&output));
-        assert_eq!(output.refused_inside, Some(format!("no way to {named}")), "{host}");
+        assert_eq!(output.refused_inside, Some(RefusedInside::Hosts(vec![named.parse().unwrap()])), "{host}");
+        assert!(text_of(&output).contains(&format!("[the sandbox refused hosts: {named}")), "{}", text_of(&output));
     }
-    for odd in ["GET / HTTP/1.1", "CONNECT [::1]:80 HTTP/1.1", "CONNECT localhost HTTP/1.1", "CONNECT a b c HTTP/1.1"] {
+    for odd in [
+        "GET / HTTP/1.1",
+        "CONNECT [::1]:80 HTTP/1.1",
+        "CONNECT localhost HTTP/1.1",
+        "CONNECT a b c HTTP/1.1",
+        "CONNECT b\u{fc}cher.test:443 HTTP/1.1",
+        "CONNECT 1.2.3.4.5:80 HTTP/1.1",
+        "CONNECT a..b:80 HTTP/1.1",
+    ] {
         assert!(inside.works(&through_proxy(odd)).await.contains("400 Bad Request"), "{odd}");
     }
     inside.sandbox.change(&SandboxChange::AllowHost("127.0.0.1".to_owned()));

@@ -1,0 +1,136 @@
+//! Whether a call may be made: by decision, or by an answer that is waited for.
+//!
+//! Owns the question about one access, what becomes of its answer, and the words for a no. Leaves decisions to `permission`
+//! and putting questions to its `Approver`. Invariant: `Ok` is returned only for what was allowed as it stands.
+
+use std::path::PathBuf;
+
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+
+use super::run::Run;
+use super::{Agent, ToolEvent};
+use crate::config::{Environment, obeyed_by_git};
+use crate::message::INTERRUPTED;
+use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
+use crate::tool::ToolOutput;
+
+pub(super) struct AccessQuestion {
+    pub(super) access: Access,
+    pub(super) title: String,
+    pub(super) preview: Option<Preview>,
+    /// Why it is to run outside, if the sandbox has refused something to the call.
+    pub(super) outside: Option<&'static str>,
+}
+
+/// Waits until the access is allowed, by decision or by answer.
+pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion, call_id: &str) -> Result<(), ToolOutput> {
+    let agent = run.agent;
+    if let AccessKind::Write { path } = &question.access.kind {
+        guard(agent, path.clone()).await;
+    }
+    // From before the decision, so that no change after it is missed.
+    let changes = agent.permissions.changes();
+    match agent.permissions.decide(&question.access) {
+        Decision::Allow => return Ok(()),
+        Decision::Deny(reason) => {
+            return Err(refused(run, question, reason).await);
+        }
+        Decision::Ask => {}
+    }
+    let omitted = question.preview.as_ref().map_or(0, Preview::omitted);
+    if omitted > 0 {
+        return Err(refused(run, question, too_large(omitted)).await);
+    }
+    let id = ApprovalId::new(agent.id, call_id);
+    let grant = agent.permissions.offer(&question.access);
+    let access = question.access;
+    let request = ApprovalRequest {
+        id: id.clone(),
+        access: access.clone(),
+        title: question.title,
+        preview: question.preview,
+        grant: grant.clone(),
+        reason: question.outside.map_or_else(|| agent.permissions.reason(&access), str::to_owned),
+    };
+    let ask = agent.approver.ask(request.clone());
+    run.emit(ToolEvent::ApprovalRequested { request }).await;
+    let answer = run.watchdog.paused(answer(agent, ask, &access, changes)).await;
+    let given = match &answer {
+        Waited::Answered(answer) => Some(answer.clone()),
+        Waited::Granted | Waited::Refused(_) | Waited::Stopped => None,
+    };
+    let resolved = ToolEvent::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
+    match (&answer, grant) {
+        (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
+        (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
+        _ => {}
+    }
+    run.emit(resolved).await;
+    match answer {
+        Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
+        Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
+        // No text can stand in the place of a call.
+        Waited::Answered(Answer::Edited { .. }) => Err(ToolOutput::error(refusal(None))),
+        Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => Err(ToolOutput::error(reason)),
+        Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
+    }
+}
+
+/// Says that an access is refused, to the user and to the model.
+async fn refused(run: &Run<'_>, question: AccessQuestion, reason: String) -> ToolOutput {
+    let (tool, title) = (question.access.tool, question.title);
+    run.emit(ToolEvent::Refused { tool, title, reason: reason.clone() }).await;
+    ToolOutput::error(reason)
+}
+
+/// Says why nobody is asked about a change: a yes is only for what was shown.
+fn too_large(omitted: usize) -> String {
+    let lines = if omitted == 1 { "1 changed line".to_owned() } else { format!("{omitted} changed lines") };
+    format!("Too large to be shown to the user, who has to allow it: {lines} too many. Change less at a time.")
+}
+
+/// Looks at what git runs or obeys around a file before its change is decided on: a command, or the user in another
+/// window, may have changed that since.
+async fn guard(agent: &Agent, path: PathBuf) {
+    let (root, permissions) = (agent.place.project.clone(), agent.permissions.clone());
+    let look = move || permissions.guard(obeyed_by_git(&root, &path, &Environment::of_process()));
+    if tokio::task::spawn_blocking(look).await.is_err() {
+        agent.permissions.guard([agent.place.project.as_ref().clone()]);
+    }
+}
+
+enum Waited {
+    Answered(Answer),
+    /// The answer to another question allows this one too.
+    Granted,
+    Refused(String),
+    Stopped,
+}
+
+async fn answer(
+    agent: &Agent,
+    mut ask: BoxFuture<'_, Answer>,
+    access: &Access,
+    mut changes: watch::Receiver<()>,
+) -> Waited {
+    loop {
+        tokio::select! {
+            biased;
+            () = agent.work.cancelled() => return Waited::Stopped,
+            answer = &mut ask => return Waited::Answered(answer),
+            Ok(()) = changes.changed() => match agent.permissions.decide_again(access) {
+                Decision::Ask => {}
+                Decision::Allow => return Waited::Granted,
+                Decision::Deny(reason) => return Waited::Refused(reason),
+            },
+        }
+    }
+}
+
+fn refusal(comment: Option<&str>) -> String {
+    match comment.map(str::trim).filter(|comment| !comment.is_empty()) {
+        Some(comment) => format!("The user said no to this call: {comment}"),
+        None => "The user said no to this call. Do not try it again another way; go on without it, or ask.".to_owned(),
+    }
+}
