@@ -218,17 +218,22 @@ impl Permissions {
 
     /// Allows this agent, and others of its kind, what `grant` covers until the session ends.
     pub fn grant(&self, grant: Grant) {
-        self.add(grant, GrantOrigin::Session);
+        self.add(grant, GrantOrigin::Session, self.holder.clone());
+    }
+
+    /// Allows every agent what `grant` covers until the session ends, as far as its own rules go.
+    pub fn grant_to_all(&self, grant: Grant) {
+        self.add(grant, GrantOrigin::Session, Holder::Everyone);
     }
 
     /// Allows this agent, and others of its kind, what `grant` covers in this project, and has it kept.
     pub fn grant_for_project(&self, grant: Grant) {
-        let given = self.add(grant, GrantOrigin::Project);
+        let given = self.add(grant, GrantOrigin::Project, self.holder.clone());
         self.keep(GrantChange::Keep(given));
     }
 
-    fn add(&self, grant: Grant, origin: GrantOrigin) -> ActiveGrant {
-        let given = ActiveGrant { grant, origin, holder: self.holder.clone() };
+    fn add(&self, grant: Grant, origin: GrantOrigin, holder: Holder) -> ActiveGrant {
+        let given = ActiveGrant { grant, origin, holder };
         self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(given.clone());
         self.changed.send_replace(());
         given

@@ -63,11 +63,12 @@ impl Approvals {
         }
         let answer = match action {
             Action::ApproveOnce => self.edited().map_or(Answer::Once, |text| Answer::Edited { text }),
-            Action::ApproveAlways | Action::ApproveProject if !grant => {
+            Action::ApproveAlways | Action::ApproveEveryone | Action::ApproveProject if !grant => {
                 out.warn("this can only be allowed once");
                 return None;
             }
             Action::ApproveAlways => Answer::Always,
+            Action::ApproveEveryone => Answer::Everyone,
             Action::ApproveProject => Answer::Project,
             Action::DenyWithComment => return Some(id),
             _ => Answer::No { comment: None },

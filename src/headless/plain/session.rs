@@ -290,7 +290,7 @@ impl Session {
             self.notice("too quick: read it first, then answer");
             return;
         }
-        if matches!(answer, Answer::Always | Answer::Project) && request.grant.is_none() {
+        if answer.is_lasting() && request.grant.is_none() {
             self.notice("this can only be allowed once");
             return;
         }

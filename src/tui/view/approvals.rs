@@ -345,6 +345,7 @@ fn draw_keys(
         (Action::FocusNext, "more"),
         (Action::ShowAll, &more),
         (Action::NextQuestion, "next"),
+        (Action::ApproveEveryone, "all agents"),
     ];
     let mut spans = Vec::new();
     let mut column = 0;
@@ -356,7 +357,9 @@ fn draw_keys(
     for (action, word) in wanted {
         let fits = match action {
             Action::ApproveOnce => view.has_room,
-            Action::ApproveAlways | Action::ApproveProject => request.grant.is_some() && view.unseen == 0,
+            Action::ApproveAlways | Action::ApproveEveryone | Action::ApproveProject => {
+                request.grant.is_some() && view.unseen == 0
+            }
             Action::FocusNext => !focused,
             Action::Editor => focused && request.is_of_report(),
             Action::ShowAll => view.hidden > 0 && view.unseen == 0,

@@ -44,6 +44,34 @@ async fn an_answer_for_the_project_allows_what_was_shown_and_no_more() {
 }
 
 #[tokio::test]
+async fn edits_ask_once_for_each_kind_of_agent_or_once_for_all_as_chosen() {
+    let write = |path: &str| vec![json!({"call": "Write", "input": {"file_path": path, "content": "x"}})];
+    for (chosen, questions) in [(Answer::Always, 2), (Answer::Everyone, 1), (Answer::Once, 4)] {
+        let provider = script(&[
+            reply(json!({"task": "go", "turn": 0}), write("one.txt")),
+            reply(json!({"task": "go", "turn": 1}), write("two.txt")),
+            reply(json!({"task": "go", "turn": 2}), vec![super::agent("general-purpose", "help")]),
+            reply(json!({"task": "called help", "turn": 0}), write("three.txt")),
+            reply(json!({"task": "called help", "turn": 1}), write("four.txt")),
+            reply(json!({"task": "called help", "turn": 2}), vec![json!({"say": "<summary>ok</summary>"})]),
+            reply(json!({"task": "go", "turn": 3}), vec![json!({"say": "done"})]),
+        ]);
+        let mut session = Session::start(Parts::new(provider));
+        session.say("go");
+        for _ in 0..questions {
+            let asked = session.wait(question).await;
+            assert_eq!(asked.grant.as_ref().map(ToString::to_string).as_deref(), Some("Edit(project files)"));
+            session.send(Command::Answer { id: asked.id, answer: chosen.clone() });
+        }
+        session.ended(AgentId::MAIN).await;
+        for made in ["one", "two", "three", "four"] {
+            assert!(session.root().join(format!("{made}.txt")).exists(), "{chosen:?}: {made}");
+        }
+        session.quit().await;
+    }
+}
+
+#[tokio::test]
 async fn a_change_is_asked_about_whole_or_not_at_all() {
     let write = |content: &str| vec![json!({"call": "Write", "input": {"file_path": "a.txt", "content": content}})];
     let long = format!("{}end\n", "x".repeat(50_000));
