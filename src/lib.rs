@@ -16,7 +16,7 @@
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
-//! | 0 | [`message`], [`program`] | the words all others speak; where the programs lie that we start |
+//! | 0 | [`message`], [`network`], [`program`] | the words all others speak; which addresses are near, and whose certificates count; where the programs lie that we start |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
 //! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
@@ -57,7 +57,7 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http` and `provider::discover` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
+//! `provider::http`, `provider::discover` and `tool::web` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
@@ -116,6 +116,8 @@
 //! - **Any tool**: something a model can ask for, whatever its input. A **parsed call** of it becomes a **prepared call**,
 //!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
 //! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
+//! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, a **host
+//!   entry** how the user has listed it. **Markdown** is what becomes of a page.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of; an **intrusion** is what a command put where nothing may be written. The **sandbox proxy** is
@@ -164,4 +166,5 @@ pub mod permission;
 pub mod sandbox;
 // Floor 0: the words, and where programs lie.
 pub mod message;
+pub mod network;
 pub mod program;

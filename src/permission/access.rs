@@ -65,6 +65,12 @@ pub enum AccessKind {
         #[serde(default)]
         confinement: Confinement,
     },
+    /// Gets a page of the web.
+    Fetch {
+        url: String,
+        /// Its host as rules name it: in lower case, a name in other letters as in the network (`xn--…`).
+        host: String,
+    },
 }
 
 /// What a command is kept to when it runs.
@@ -96,5 +102,7 @@ pub enum ToolKind {
     Execute,
     /// Starts subagents. Scopes are kinds of agents.
     Delegate,
+    /// Gets pages of the web. Scopes are hosts, as in `domain:example.com`.
+    Fetch,
     Other,
 }

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::commands::base_name;
 use super::{Access, AccessKind, Confinement, Holder, Project, git, options};
 
-/// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`.
+/// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`,
+/// `WebFetch(domain:host)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Grant {
@@ -24,6 +25,8 @@ pub enum Grant {
     Edits,
     /// Reading a file, or a folder and all that is below it.
     Below(PathBuf),
+    /// Pages of a host.
+    Domain(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +41,7 @@ impl Grant {
             AccessKind::Write { path } if project.is_plain_file(path) => Self::Edits,
             AccessKind::Nothing | AccessKind::Write { .. } => return None,
             AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
+            AccessKind::Fetch { host, .. } => Self::Domain(host.clone()),
         };
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
         // grant, and a wider one.
@@ -64,6 +68,7 @@ impl Grant {
             }
             (Self::Edits, AccessKind::Write { path }) => project.is_plain_file(path),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
+            (Self::Domain(domain), AccessKind::Fetch { host, .. }) => domain == host,
             _ => false,
         }
     }
@@ -174,6 +179,10 @@ impl FromStr for Grant {
                 Some(prefix) => Ok(Self::Prefix(prefix.to_owned())),
                 None => Ok(Self::Command(scope.to_owned())),
             },
+            "WebFetch" => {
+                let host = scope.strip_prefix("domain:").filter(|host| !host.contains(['*', ' ', '/']));
+                host.filter(|host| !host.is_empty()).map(|host| Self::Domain(host.to_ascii_lowercase())).ok_or_else(bad)
+            }
             "Edit" if scope == "project files" => Ok(Self::Edits),
             "Read" if is_resolved(Path::new(scope)) => Ok(Self::Below(PathBuf::from(scope))),
             _ => Err(bad()),
@@ -189,6 +198,7 @@ impl fmt::Display for Grant {
             Self::Prefix(prefix) => write!(f, "Bash({prefix}:*)"),
             Self::Edits => f.write_str("Edit(project files)"),
             Self::Below(top) => write!(f, "Read({})", top.display()),
+            Self::Domain(host) => write!(f, "WebFetch(domain:{host})"),
         }
     }
 }

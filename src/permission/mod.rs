@@ -332,7 +332,7 @@ impl Permissions {
         self.own_folder.as_ref().is_some_and(|folder| match &access.kind {
             AccessKind::Read { path } => folder.contains(path),
             AccessKind::Write { path } => folder.is_plain_file(path),
-            AccessKind::Nothing | AccessKind::Execute { .. } => false,
+            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Fetch { .. } => false,
         })
     }
 
@@ -389,6 +389,7 @@ impl Permissions {
         }
         let why = match &access.kind {
             AccessKind::Nothing => "this tool always asks",
+            AccessKind::Fetch { .. } => "each host of the web is asked about once",
             _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",
@@ -435,7 +436,7 @@ pub fn decide(
     let is_free = match &access.kind {
         AccessKind::Nothing => true,
         AccessKind::Read { path } => project.contains(path),
-        AccessKind::Write { .. } => false,
+        AccessKind::Write { .. } | AccessKind::Fetch { .. } => false,
         AccessKind::Execute { command, confinement } => {
             project.root().is_some()
                 && match confinement {
@@ -449,7 +450,7 @@ pub fn decide(
     if is_free || mode == PermissionMode::BypassPermissions {
         return Decision::Allow;
     }
-    if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. }) {
+    if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. } | AccessKind::Fetch { .. }) {
         return Decision::Deny(match access.kind {
             AccessKind::Execute { .. } => {
                 format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)

@@ -30,7 +30,7 @@ pub use enter::enter;
 pub use facts::SandboxFacts;
 pub use places::{GitDirs, SandboxPlaces};
 pub use policy::{Intrusion, SandboxPolicy};
-pub use proxy::{Hosts, SandboxProxy};
+pub use proxy::{HostEntry, Hosts, SandboxProxy};
 pub use session::{Sandbox, SandboxChange, SandboxState};
 
 /// Why a command cannot run in the sandbox.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::network::is_near;
 
 /// The port of the proxy inside, where all ports are free.
 pub(super) const PORT: u16 = 3128;
@@ -58,7 +60,7 @@ impl Hosts {
     }
 
     /// Says how the list has a host; `None` if it has not.
-    fn entry(&self, host: &str, port: u16) -> Option<Entry> {
+    pub fn entry(&self, host: &str, port: u16) -> Option<HostEntry> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let covers = |name: &&String| {
             let (name, own) = name.rsplit_once(':').map_or((name.as_str(), None), |(name, own)| (name, Some(own)));
@@ -71,12 +73,13 @@ impl Hosts {
         let found = self.0.iter().find(covers)?;
         // Of a name in a public zone, somebody else says where it leads.
         let is_own = host.parse::<IpAddr>().is_ok() || !host.contains('.');
-        Some(if is_own && !found.starts_with("*.") { Entry::Own } else { Entry::Public })
+        Some(if is_own && !found.starts_with("*.") { HostEntry::Own } else { HostEntry::Public })
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Entry {
+/// How a list has a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostEntry {
     /// An address, or a name that only this machine or its network knows.
     Own,
     Public,
@@ -170,7 +173,7 @@ impl Door {
             let found = tokio::net::lookup_host((request.host.as_str(), request.port)).await?;
             let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
             for address in found {
-                if is_near(address.ip()) && entry != Entry::Own {
+                if is_near(address.ip()) && entry != HostEntry::Own {
                     last = io::Error::new(io::ErrorKind::PermissionDenied, "it leads to this machine or its network");
                     continue;
                 }
@@ -189,35 +192,6 @@ impl Door {
 enum Refusal {
     NotListed,
     Failed(io::Error),
-}
-
-/// Returns `true` for addresses of this machine and of networks around it.
-fn is_near(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => {
-            let [first, second, ..] = v4.octets();
-            let is_shared = first == 100 && second & 0xc0 == 64;
-            is_shared
-                || v4.is_loopback()
-                || v4.is_private()
-                || v4.is_link_local()
-                || v4.is_unspecified()
-                || v4.is_broadcast()
-        }
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| translated(v6)) {
-            Some(v4) => is_near(IpAddr::V4(v4)),
-            None => v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local(),
-        },
-    }
-}
-
-/// Returns the address that one of NAT64 (RFC 6052) or of 6to4 (RFC 3056) leads to.
-fn translated(v6: Ipv6Addr) -> Option<Ipv4Addr> {
-    let four = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match v6.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => Some(four(high, low)),
-        _ => None,
-    }
 }
 
 /// Reads up to the blank line that ends a head. Returns it, and what came after it.

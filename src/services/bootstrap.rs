@@ -21,7 +21,7 @@ use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::{Shell, standard_tools};
+use crate::tool::{Fetcher, Shell, standard_tools};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -236,7 +236,7 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
 
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.
 pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
-    let tools = standard_tools(&Shell::default());
+    let tools = standard_tools(&Shell::default(), &Fetcher::default());
     let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
     let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);

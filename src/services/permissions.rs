@@ -13,8 +13,9 @@ use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::Library;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
+use crate::sandbox::Hosts;
 use crate::session::{Allowed, Secrets, Store, TrustedItems};
-use crate::tool::{Shell, ToolSet, standard_tools};
+use crate::tool::{Fetcher, Shell, ToolSet, standard_tools};
 
 /// What the rights of a session are made of.
 pub(super) struct MadeOf<'a> {
@@ -49,7 +50,8 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let MadeOf { options, config, rules, trust, paths, ground, place, library, keys, .. } = made_of;
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
-    let tools = standard_tools(&shell).filtered(|tool| !in_force.takes_away(tool));
+    let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned()));
+    let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
     let found = (trust, rules, library.clone());
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
     Rights { permissions, shell, tools, trusting }

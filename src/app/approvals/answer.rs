@@ -187,7 +187,7 @@ impl Approvals {
         let noun = match request.access.kind {
             AccessKind::Write { .. } => "edit",
             AccessKind::Execute { .. } => "command",
-            AccessKind::Read { .. } | AccessKind::Nothing => "call",
+            AccessKind::Read { .. } | AccessKind::Fetch { .. } | AccessKind::Nothing => "call",
         };
         let before = self.also_allowed.filter(|(_, until)| out.now() <= *until).map_or(0, |(count, _)| count);
         let count = before + 1;

@@ -215,6 +215,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Execute { .. } => "wants to run",
         AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
+        AccessKind::Fetch { .. } => "wants to fetch",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing => "wants to use",
     };
@@ -315,6 +316,7 @@ fn covered(grant: &Grant) -> String {
         Grant::Command(_) => "this exact command".to_owned(),
         Grant::Prefix(prefix) => format!("commands starting with {}", reveal_line(prefix)),
         Grant::Edits => "all edits of the project's files".to_owned(),
+        Grant::Domain(host) => format!("pages of {}", reveal_line(host)),
         Grant::Below(top) => format!("reading files under {}", reveal_line(&top.to_string_lossy())),
     }
 }

@@ -30,7 +30,12 @@ impl OneCommand {
         let done = |turn| reply(json!({"turn": turn}), vec![json!({"say": "done"})]);
         let provider = script(&[bash(0), done(1), bash(2), done(3)]);
         let parts = Parts::new(provider.clone());
-        let parts = Parts { mode, tools: standard_tools(&shell), sandbox: Some(sandbox.clone()), ..parts };
+        let parts = Parts {
+            mode,
+            tools: standard_tools(&shell, &belvedere::tool::Fetcher::default()),
+            sandbox: Some(sandbox.clone()),
+            ..parts
+        };
         Some(Self { session: Session::start(parts), provider, sandbox, outside })
     }
 

@@ -41,7 +41,7 @@ fn make_repository(root: &std::path::Path) {
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
-    belvedere::tool::standard_tools(&shell())
+    belvedere::tool::standard_tools(&shell(), &belvedere::tool::Fetcher::default())
 }
 
 pub(crate) fn shell() -> Shell {
