@@ -87,6 +87,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         config: &bootstrap.config,
         rules: bootstrap.rules.clone(),
         trust: bootstrap.trust.clone(),
+        memory: bootstrap.memory.trust.clone(),
         paths: bootstrap.paths.as_ref(),
         ground: &bootstrap.ground,
         place: &bootstrap.place,
