@@ -119,8 +119,8 @@
 //! - **Any tool**: something a model can ask for, whatever its input. A **parsed call** of it becomes a **prepared call**,
 //!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
 //! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
-//! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, a **host
-//!   entry** how the user has listed it. **Markdown** is what becomes of a page.
+//! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, and a
+//!   **host entry** how the user has listed it. **Markdown** is what becomes of a page.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of; an **intrusion** is what a command put where nothing may be written. The **sandbox proxy** is

@@ -363,7 +363,7 @@ impl<'b> Writer<'b> {
     fn close_row(&mut self) {
         self.close_cell();
         if self.row.cells > 0 {
-            self.put(" |");
+            self.put("|");
             if self.row.is_heading {
                 self.line();
                 self.put(&"|---".repeat(self.row.cells.min(100)));
