@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::tool::{Args, Freshness, SandboxUse, Shell, ToolContext, standard_tools};
+use belvedere::tool::{Args, Fetcher, Freshness, SandboxUse, Shell, ToolContext, standard_tools};
 use criterion::Criterion;
 use serde_json::json;
 use tokio::sync::watch;
@@ -43,7 +43,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         hosts: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
-    let tools = standard_tools(&Shell::default());
+    let tools = standard_tools(&Shell::default(), &Fetcher::default());
     let tool = tools.find("Grep").unwrap();
     let mut group = criterion.benchmark_group("grep");
     group.sample_size(20);

@@ -14,9 +14,9 @@
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
-//! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
+//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
-//! | 0 | [`message`], [`program`] | the words all others speak; where the programs lie that we start |
+//! | 0 | [`message`], [`network`], [`nofollow`], [`program`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
 //! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
@@ -57,8 +57,8 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http` and `provider::discover` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
-//! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `subagent::spawn` (notes of
+//! `provider::http`, `provider::discover` and `tool::web` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
+//! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
@@ -94,6 +94,9 @@
 //!   began with.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance; an **active grant** also says for which
 //!   **holder** and by whose word. A **mode** says what is asked at all.
+//! - **Memory file**: what the user, a project or an organization has written down about how to work, for every agent; its
+//!   **memory owner** is whose words it holds. **Memory sources** are where it is looked for, and **given memory** is what one
+//!   agent has been given. *Notes* are another thing: an agent keeps them itself, from one run to the next.
 //! - **Rule set**: the rules of settings and flags, each with its **rule effect** and **rule origin**; a **rule notice** is one
 //!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
 //!   **brought item** by brought item, is used; **trusted items** keep the answer.
@@ -116,6 +119,8 @@
 //! - **Any tool**: something a model can ask for, whatever its input. A **parsed call** of it becomes a **prepared call**,
 //!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
 //! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
+//! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, and a
+//!   **host entry** how the user has listed it. **Markdown** is what becomes of a page.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of; an **intrusion** is what a command put where nothing may be written. The **sandbox proxy** is
@@ -153,9 +158,11 @@ pub mod subagent;
 // Floor 3: the loop, and the stand-in for a model.
 pub mod agent;
 pub mod offline;
-// Floor 2: who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart.
+// Floor 2: who answers, what can be done, agents as files, how work is done here, what is kept, what is chosen, where an
+// agent works apart.
 pub mod config;
 pub mod definition;
+pub mod memory;
 pub mod provider;
 pub mod session;
 pub mod tool;
@@ -164,6 +171,8 @@ pub mod worktree;
 pub mod git;
 pub mod permission;
 pub mod sandbox;
-// Floor 0: the words, and where programs lie.
+// Floor 0: the words, whose certificates count, opening what no link leads to, and where programs lie.
 pub mod message;
+pub mod network;
+pub mod nofollow;
 pub mod program;

@@ -227,9 +227,11 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
     let (store, cwd) = (bootstrap.store.clone(), bootstrap.place.cwd.as_ref().clone());
     let sessions_of =
         bootstrap.paths.as_ref().map(|paths| (paths.state_dir.clone(), bootstrap.place.project.as_ref().clone()));
+    let memory = bootstrap.memory_reader();
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
     let (commands, orders) = mpsc::unbounded_channel();
-    let plain = Plain { conversation, events, commands, orders, catalog, sessions_of, saved, store, cwd, request };
+    let plain =
+        Plain { conversation, events, commands, orders, catalog, sessions_of, memory, saved, store, cwd, request };
     let code = headless::run_plain(plain, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)

@@ -63,12 +63,15 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion, call_id:
     let resolved = ToolEvent::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
+        (Waited::Answered(Answer::Everyone), Some(grant)) => agent.permissions.grant_to_all(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
         _ => {}
     }
     run.emit(resolved).await;
     match answer {
-        Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
+        Waited::Granted | Waited::Answered(Answer::Once | Answer::Always | Answer::Everyone | Answer::Project) => {
+            Ok(())
+        }
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
         // No text can stand in the place of a call.
         Waited::Answered(Answer::Edited { .. }) => Err(ToolOutput::error(refusal(None))),

@@ -187,7 +187,7 @@ async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult,
     let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
     // What a file holds has to be read as it is, or no edit of it would fit. Reports have tags of the program's own.
     let kind = agent.tools.find(&call.name).map(|tool| tool.kind());
-    let is_foreign = matches!(kind, Some(ToolKind::Execute | ToolKind::Search | ToolKind::Other));
+    let is_foreign = matches!(kind, Some(ToolKind::Execute | ToolKind::Search | ToolKind::Fetch | ToolKind::Other));
     let safe = |text: &str| if is_foreign { without_speakers(text).into_owned() } else { text.to_owned() };
     let content = output.content.into_iter().map(|part| match part {
         ResultPart::Text { text } => {

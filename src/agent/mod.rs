@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::memory::GivenMemory;
 use crate::message::{AgentId, Effort};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
@@ -68,6 +69,8 @@ pub struct Agent {
     /// Who is asked otherwise.
     pub approver: Arc<dyn Approver>,
     pub freshness: Arc<Freshness>,
+    /// Which memory files it has been given.
+    pub memory: GivenMemory,
     pub limits: Limits,
     /// What it may use together with all others.
     pub budget: Budget,

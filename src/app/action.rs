@@ -46,6 +46,7 @@ actions! {
     StopAll, "stop-all", "stop all agents";
     ApproveOnce, "approve-once", "allow once";
     ApproveAlways, "approve-always", "allow for this session";
+    ApproveEveryone, "approve-everyone", "allow all agents for this session";
     ApproveProject, "approve-project", "always allow in this project";
     Deny, "deny", "deny";
     DenyWithComment, "deny-with-comment", "deny with a reason";

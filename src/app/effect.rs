@@ -4,6 +4,7 @@ use super::agent_files::FileRequest;
 use super::settings::choices::UserChoice;
 use super::timeline::PlaybackRequest;
 use super::view::log_scrollback::LogRequest;
+use crate::memory::MemoryRequest;
 use crate::message::ExportFormat;
 use crate::subagent::Command;
 
@@ -14,6 +15,8 @@ pub enum Effect {
     AgentFiles(FileRequest),
     /// Read a part of an agent's log; it comes back as `Event::LogRead`.
     ReadLog(LogRequest),
+    /// List or change memory files; what comes of it arrives as `Event::Memory`.
+    Memory(MemoryRequest),
     /// List the models to choose from; they come back as `Event::ModelsListed`.
     ListModels,
     /// List the sessions to go on with; they come back as `Event::SessionsListed`.

@@ -9,6 +9,7 @@ use super::scroll::Drawn;
 use super::timeline::Playback;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
+use crate::memory::MemoryAnswer;
 use crate::provider::offer::OfferedModel;
 use crate::session::SessionSummary;
 use crate::subagent::RewindPlan;
@@ -38,6 +39,8 @@ pub enum Event {
         messages: usize,
         plan: RewindPlan,
     },
+    /// What came of a request for memory files.
+    Memory(MemoryAnswer),
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

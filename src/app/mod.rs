@@ -39,8 +39,8 @@ pub use self::agents::worktrees::{WorktreeState, WorktreeView};
 pub use self::approvals::guard::{GUARD, HOLD};
 pub use self::approvals::{Approvals, Expanded, diff_rows, question};
 pub use self::command::{
-    COMMANDS, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_share, budget_words, change_budget,
-    cost_mark, cost_words, spent_words,
+    COMMANDS, INIT, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_share, budget_words,
+    change_budget, cost_mark, cost_words, spent_words,
 };
 pub use self::composer::files;
 pub use self::effect::{Effect, MouseCapture};
@@ -78,6 +78,7 @@ use self::outbox::Outbox;
 use self::overlay::{Overlay, line_edit};
 use self::panes::PaneSize;
 use self::settings::choices::Settings;
+use self::settings::memory::MemoryChoices;
 use self::settings::models::ModelChoices;
 use self::settings::sessions::SessionChoices;
 use self::settings::status;
@@ -103,6 +104,7 @@ pub struct App {
     settings: Settings,
     models: ModelChoices,
     sessions: SessionChoices,
+    memory: MemoryChoices,
     status: StatusLine,
     title: String,
     /// The moment that is shown of a recorded session; `None` of one that runs.
@@ -138,6 +140,7 @@ impl App {
             settings: Settings::new(setup.themes, setup.theme, setup.arrangement, setup.mouse),
             models: ModelChoices::default(),
             sessions: SessionChoices::default(),
+            memory: MemoryChoices::default(),
             status: StatusLine {
                 folder: setup.folder,
                 branch: None,
@@ -190,6 +193,7 @@ impl App {
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
             Event::SessionsListed(sessions) => self.sessions.listed(sessions),
             Event::RewindPlanned { messages, plan } => overlay::rewind::planned(self, messages, plan),
+            Event::Memory(answer) => settings::memory::answered(self, answer),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
                 if !self.approvals.edited_outside(&text, &mut self.out)

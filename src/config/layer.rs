@@ -185,14 +185,13 @@ pub(super) const ROWS: &[SettingRow] = &[
     },
     SettingRow {
         name: "sandbox.hosts",
-        set: Setter::List(|config, hosts| {
-            if let Some(host) = hosts.iter().find(|host| !Hosts::is_host(host)) {
-                return Err(format!("`{host}` is no host; write `example.com`, `example.com:8080` or `*.example.com`"));
-            }
-            config.sandbox.hosts.extend(hosts);
-            Ok(())
-        }),
+        set: Setter::List(|config, hosts| add_hosts(&mut config.sandbox.hosts, hosts)),
         project: ProjectRule::Never("it decides where your files can go"),
+    },
+    SettingRow {
+        name: "web.hosts",
+        set: Setter::List(|config, hosts| add_hosts(&mut config.web_hosts, hosts)),
+        project: ProjectRule::Never("these are your servers"),
     },
     SettingRow {
         name: "sandbox.network",
@@ -365,6 +364,14 @@ fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), Str
 fn add_rules(list: &mut Vec<String>, rules: Vec<String>) -> Result<(), String> {
     rules.iter().try_for_each(|rule| Rule::check(rule)).map_err(|error| error.to_string())?;
     list.extend(rules);
+    Ok(())
+}
+
+fn add_hosts(list: &mut Vec<String>, hosts: Vec<String>) -> Result<(), String> {
+    if let Some(host) = hosts.iter().find(|host| !Hosts::is_host(host)) {
+        return Err(format!("`{host}` is no host; write `example.com`, `example.com:8080` or `*.example.com`"));
+    }
+    list.extend(hosts);
     Ok(())
 }
 

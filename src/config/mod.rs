@@ -51,6 +51,8 @@ pub struct Config {
     /// Variables of the environment that commands get beside the usual ones; `NAME_*` is all that begin so.
     pub tool_environment: Vec<String>,
     pub sandbox: SandboxSettings,
+    /// Hosts of this machine and its network that pages may be fetched from.
+    pub web_hosts: Vec<String>,
     pub aliases: Aliases,
     pub providers: Vec<ProviderRow>,
     /// Where services have their keys, by their names.

@@ -78,6 +78,8 @@ pub struct AgentDefinition {
     pub background: bool,
     /// Tokens of context that it works in before its conversation is shortened, where its model has more.
     pub auto_compact_window: Option<u64>,
+    /// Whether it is given no memory files (`omitClaudeMd`).
+    pub omits_memory: bool,
     /// What is said first when it is the main agent (`--agent`).
     pub initial_prompt: Option<String>,
     /// Fields that are understood but not acted on yet, as written: name and value.

@@ -1,13 +1,15 @@
 //! A host and a port that a program wants to reach.
 //!
-//! Owns which names are hosts, the one way each is written, and which addresses are near. Invariant: no two spellings of
+//! Owns which names are hosts, and the one way each is written. Leaves which addresses are near to `address`. Invariant: no two spellings of
 //! one host are two hosts: letters are small and of ASCII, addresses are written in full.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use super::is_near;
 
 /// Characters of a name, and of each part of it (RFC 1035, section 2.3.4).
 const MAX_NAME: usize = 253;
@@ -132,34 +134,4 @@ fn address(text: &str) -> Option<Ipv4Addr> {
     }
     let high = first.iter().zip([24, 16, 8]).fold(0, |high, (byte, shift)| high | byte << shift);
     Some(Ipv4Addr::from(high | last))
-}
-
-/// Returns `true` for addresses of this machine and of networks around it.
-#[must_use]
-pub fn is_near(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => {
-            let [first, second, ..] = v4.octets();
-            let is_shared = first == 100 && second & 0xc0 == 64;
-            is_shared
-                || v4.is_loopback()
-                || v4.is_private()
-                || v4.is_link_local()
-                || v4.is_unspecified()
-                || v4.is_broadcast()
-        }
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped().or_else(|| translated(v6)) {
-            Some(v4) => is_near(IpAddr::V4(v4)),
-            None => v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local(),
-        },
-    }
-}
-
-/// Returns the address that one of NAT64 (RFC 6052) or of 6to4 (RFC 3056) leads to.
-fn translated(v6: Ipv6Addr) -> Option<Ipv4Addr> {
-    let four = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match v6.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => Some(four(high, low)),
-        _ => None,
-    }
 }

@@ -3,6 +3,7 @@
 //! Owns the provider-neutral shape of a conversation. Leaves wire formats to `provider` and drawing to the
 //! front ends. Invariant: nothing here does I/O or knows who reads it.
 
+mod address;
 mod budget;
 pub mod columns;
 mod diagnostic;
@@ -25,13 +26,14 @@ mod tool;
 mod transcript;
 mod usage;
 
+pub use address::is_near;
 pub use budget::{BudgetLimit, Dollars, parse_tokens};
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind, line_end};
 pub use effort::Effort;
 pub use export_format::ExportFormat;
 pub use format::grouped;
-pub use host::{HostError, HostPort, is_near};
+pub use host::{HostError, HostPort};
 pub use id::{AgentId, MessageId};
 pub use json::escaped_json;
 pub use list::split_list;

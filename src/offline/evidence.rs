@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::memory::gives_memory;
 use crate::message::{Message, ToolCall, ToolInput};
 use crate::provider::Request;
 
@@ -107,7 +108,9 @@ pub(super) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     pub(super) fn read(request: &'a Request) -> Self {
-        let messages: Vec<&Message> = request.messages.iter().map(AsRef::as_ref).collect();
+        // Rules follow no instructions, and these are nobody's question.
+        let is_said = |message: &&Message| !matches!(message, Message::User { text } if gives_memory(text));
+        let messages: Vec<&Message> = request.messages.iter().map(AsRef::as_ref).filter(is_said).collect();
         let must_end = request.tools.is_empty() || is_wrap_up(&messages);
         let start = task_start(&messages, must_end);
         let task = match messages.get(start) {

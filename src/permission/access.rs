@@ -83,6 +83,12 @@ pub enum AccessKind {
     },
     /// Runs a command in the sandbox once more, with a way to a host that was refused to it.
     Reach { command: String, host: HostPort },
+    /// Gets a page of the web.
+    Fetch {
+        url: String,
+        /// Its host as rules name it: in lower case, a name in other letters as in the network (`xn--…`).
+        host: String,
+    },
 }
 
 /// What a command is kept to when it runs.
@@ -114,5 +120,7 @@ pub enum ToolKind {
     Execute,
     /// Starts subagents. Scopes are kinds of agents.
     Delegate,
+    /// Gets pages of the web. Scopes are hosts, as in `domain:example.com`.
+    Fetch,
     Other,
 }

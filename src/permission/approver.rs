@@ -92,6 +92,8 @@ pub enum Answer {
     Once,
     /// Yes, and everything the offered grant covers until the session ends.
     Always,
+    /// As `Always`, and for every agent, not only for those of the kind that asked.
+    Everyone,
     /// Yes, and everything the offered grant covers in this project, also in later sessions.
     Project,
     /// Yes, with this text in the place of the one that was shown.
@@ -110,7 +112,13 @@ pub enum Answer {
 impl Answer {
     #[must_use]
     pub fn is_yes(&self) -> bool {
-        matches!(self, Self::Once | Self::Always | Self::Project | Self::Edited { .. })
+        matches!(self, Self::Once | Self::Edited { .. }) || self.is_lasting()
+    }
+
+    /// Returns `true` if it allows more than what was asked about.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        matches!(self, Self::Always | Self::Everyone | Self::Project)
     }
 }
 

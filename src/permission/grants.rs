@@ -13,7 +13,8 @@ use super::commands::base_name;
 use super::{Access, AccessKind, Confinement, Holder, Project, git, options};
 use crate::message::HostPort;
 
-/// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`.
+/// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`,
+/// `WebFetch(domain:host)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Grant {
@@ -27,6 +28,8 @@ pub enum Grant {
     Below(PathBuf),
     /// Reaching a host from the sandbox.
     Host(HostPort),
+    /// Pages of a host.
+    Domain(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +45,7 @@ impl Grant {
             AccessKind::Nothing | AccessKind::Write { .. } => return None,
             AccessKind::Reach { host, .. } => Self::Host(host.clone()),
             AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
+            AccessKind::Fetch { host, .. } => Self::Domain(host.clone()),
         };
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
         // grant, and a wider one.
@@ -70,6 +74,7 @@ impl Grant {
             (Self::Edits, AccessKind::Write { path }) => project.is_plain_file(path),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
             (Self::Host(granted), AccessKind::Reach { host, .. }) => granted == host,
+            (Self::Domain(domain), AccessKind::Fetch { host, .. }) => domain == host,
             _ => false,
         }
     }
@@ -180,6 +185,10 @@ impl FromStr for Grant {
                 Some(prefix) => Ok(Self::Prefix(prefix.to_owned())),
                 None => Ok(Self::Command(scope.to_owned())),
             },
+            "WebFetch" => {
+                let host = scope.strip_prefix("domain:").filter(|host| !host.contains(['*', ' ', '/']));
+                host.filter(|host| !host.is_empty()).map(|host| Self::Domain(host.to_ascii_lowercase())).ok_or_else(bad)
+            }
             "Edit" if scope == "project files" => Ok(Self::Edits),
             "Host" => scope.parse().map(Self::Host).map_err(|_| bad()),
             "Read" if is_resolved(Path::new(scope)) => Ok(Self::Below(PathBuf::from(scope))),
@@ -197,6 +206,7 @@ impl fmt::Display for Grant {
             Self::Edits => f.write_str("Edit(project files)"),
             Self::Below(top) => write!(f, "Read({})", top.display()),
             Self::Host(host) => write!(f, "Host({host})"),
+            Self::Domain(host) => write!(f, "WebFetch(domain:{host})"),
         }
     }
 }

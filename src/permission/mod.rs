@@ -222,17 +222,22 @@ impl Permissions {
 
     /// Allows this agent, and others of its kind, what `grant` covers until the session ends.
     pub fn grant(&self, grant: Grant) {
-        self.add(grant, GrantOrigin::Session);
+        self.add(grant, GrantOrigin::Session, self.holder.clone());
+    }
+
+    /// Allows every agent what `grant` covers until the session ends, as far as its own rules go.
+    pub fn grant_to_all(&self, grant: Grant) {
+        self.add(grant, GrantOrigin::Session, Holder::Everyone);
     }
 
     /// Allows this agent, and others of its kind, what `grant` covers in this project, and has it kept.
     pub fn grant_for_project(&self, grant: Grant) {
-        let given = self.add(grant, GrantOrigin::Project);
+        let given = self.add(grant, GrantOrigin::Project, self.holder.clone());
         self.keep(GrantChange::Keep(given));
     }
 
-    fn add(&self, grant: Grant, origin: GrantOrigin) -> ActiveGrant {
-        let given = ActiveGrant { grant, origin, holder: self.holder.clone() };
+    fn add(&self, grant: Grant, origin: GrantOrigin, holder: Holder) -> ActiveGrant {
+        let given = ActiveGrant { grant, origin, holder };
         self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(given.clone());
         self.changed.send_replace(());
         given
@@ -345,7 +350,9 @@ impl Permissions {
         self.own_folder.as_ref().is_some_and(|folder| match &access.kind {
             AccessKind::Read { path } => folder.contains(path),
             AccessKind::Write { path } => folder.is_plain_file(path),
-            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } => false,
+            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => {
+                false
+            }
         })
     }
 
@@ -402,6 +409,7 @@ impl Permissions {
         }
         let why = match &access.kind {
             AccessKind::Nothing => "this tool always asks",
+            AccessKind::Fetch { .. } => "each host of the web is asked about once",
             _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",
@@ -450,7 +458,7 @@ pub fn decide(
     let is_free = match &access.kind {
         AccessKind::Nothing => true,
         AccessKind::Read { path } => project.contains(path),
-        AccessKind::Write { .. } | AccessKind::Reach { .. } => false,
+        AccessKind::Write { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => false,
         AccessKind::Execute { command, confinement } => {
             project.root().is_some()
                 && match confinement {
@@ -464,7 +472,7 @@ pub fn decide(
     if is_free || mode == PermissionMode::BypassPermissions {
         return Decision::Allow;
     }
-    if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. }) {
+    if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. } | AccessKind::Fetch { .. }) {
         return Decision::Deny(match access.kind {
             AccessKind::Execute { .. } => {
                 format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)

@@ -45,6 +45,8 @@ enum Scope {
     Form(String),
     /// What matches, and what lies below it.
     Below(Box<[GlobMatcher; 2]>),
+    /// Pages of this host; with `*.` before it, of all hosts below.
+    Host(String),
     /// These kinds of agents, in [`loose_name`]s.
     Kinds(Vec<String>),
     Unclear,
@@ -207,7 +209,10 @@ impl Rule {
             || match &access.kind {
                 AccessKind::Read { .. } => self.tool.eq_ignore_ascii_case("Read"),
                 AccessKind::Write { .. } => self.tool.eq_ignore_ascii_case("Edit"),
-                AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } => false,
+                AccessKind::Nothing
+                | AccessKind::Execute { .. }
+                | AccessKind::Reach { .. }
+                | AccessKind::Fetch { .. } => false,
             }
     }
 
@@ -226,6 +231,10 @@ impl Rule {
                 is_simple(command) && matches_form(form, trimmed(command)) && keeps_to(form, command, *confinement)
             }
             (Scope::Below(globs), AccessKind::Read { path } | AccessKind::Write { path }) => is_below(globs, path),
+            (Scope::Host(own), AccessKind::Fetch { host, .. }) => match own.strip_prefix("*.") {
+                Some(top) => is_host_below(top, host),
+                None => own == host,
+            },
             _ => false,
         }
     }
@@ -242,6 +251,12 @@ impl Rule {
             (Scope::Below(globs), _) => self.path_verdict(globs, access),
             _ if !self.names(&access.tool) => Verdict::Passes,
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
+            // What keeps from a host keeps from those below it.
+            (Scope::Host(own), AccessKind::Fetch { host, .. }) => {
+                let top = own.strip_prefix("*.").unwrap_or(own);
+                let is_hit = own == host || is_host_below(top, host);
+                if is_hit { Verdict::Forbidden } else { Verdict::Passes }
+            }
             (
                 Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text),
                 AccessKind::Execute { command, confinement },
@@ -289,7 +304,9 @@ impl Rule {
             AccessKind::Read { path } => {
                 !writes && (named(path) || (access.looks_below && reaches_below(&globs[0], path)))
             }
-            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } => false,
+            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => {
+                false
+            }
         };
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }
@@ -341,6 +358,9 @@ impl Scope {
             ToolKind::Read | ToolKind::Search | ToolKind::Write => {
                 below(scope, places).map_or(Self::Unclear, |globs| Self::Below(Box::new(globs)))
             }
+            ToolKind::Fetch => scope
+                .strip_prefix("domain:")
+                .map_or(Self::Unclear, |host| Self::Host(host.trim().trim_end_matches('.').to_ascii_lowercase())),
             ToolKind::Other => Self::Unclear,
         }
     }
@@ -386,6 +406,10 @@ fn globs_of(whole: &str) -> Option<[GlobMatcher; 2]> {
 
 fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
     globs.iter().any(|glob| glob.is_match(path))
+}
+
+fn is_host_below(top: &str, host: &str) -> bool {
+    host.strip_suffix(top).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Returns `true` if something below `folder` can match: the pattern's parts before its first wildcard lie there.

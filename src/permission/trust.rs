@@ -26,6 +26,8 @@ pub enum BroughtKind {
     Rule,
     /// A folder outside that is worked in too.
     Directory,
+    /// A file outside that a memory file of the folder imports.
+    Import,
 }
 
 impl BroughtKind {
@@ -35,6 +37,7 @@ impl BroughtKind {
             Self::Agent => "agent",
             Self::Rule => "allows",
             Self::Directory => "opens",
+            Self::Import => "imports",
         }
     }
 }
@@ -55,6 +58,11 @@ pub struct FolderTrust {
 }
 
 impl FolderTrust {
+    /// Returns `true` if something of it acts by itself: an import only adds to what agents read.
+    pub fn acts(&self) -> bool {
+        self.brings.iter().any(|item| item.kind != BroughtKind::Import)
+    }
+
     /// Says what the folder brings, in a few words: `2 agents, 1 rule that allows`.
     pub fn summary(&self) -> String {
         let count = |kind| self.brings.iter().filter(|item| item.kind == kind).count();
@@ -62,6 +70,7 @@ impl FolderTrust {
             (count(BroughtKind::Agent), "agent", "agents"),
             (count(BroughtKind::Rule), "rule that allows", "rules that allow"),
             (count(BroughtKind::Directory), "further folder", "further folders"),
+            (count(BroughtKind::Import), "import from outside", "imports from outside"),
         ];
         let parts = words.iter().filter(|(count, ..)| *count > 0);
         let parts = parts.map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }));

@@ -23,6 +23,7 @@ use super::stream;
 use super::table::dialect_at;
 use super::wire_api::WireApi;
 use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
+use crate::network::{with_certificates, without_certificates};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -309,18 +310,9 @@ impl Provider for Http {
 /// Builds the client for one server, which keeps at most so many idle connections for the next request. A plain-text
 /// address needs no certificates, so none are read.
 fn build(base: &Url, most_idle: usize) -> Result<Client, String> {
-    // A second installation fails, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let words = |error: reqwest::Error| format!("TLS could not be set up: {error}");
-    if base.scheme() != "https" {
-        return settings(base, most_idle).tls_certs_only([]).build().map_err(words);
-    }
-    // A slim container has no certificates of its own; then Mozilla's, as compiled in, are used.
-    settings(base, most_idle).build().or_else(|_| {
-        let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
-        let roots = roots.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
-        settings(base, most_idle).tls_certs_only(roots).build().map_err(words)
-    })
+    let settings = || settings(base, most_idle);
+    let built = if base.scheme() == "https" { with_certificates(settings) } else { without_certificates(settings()) };
+    built.map_err(|error| format!("TLS could not be set up: {error}"))
 }
 
 fn settings(base: &Url, most_idle: usize) -> ClientBuilder {

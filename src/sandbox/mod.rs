@@ -28,9 +28,9 @@ pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 pub use facts::SandboxFacts;
-pub use places::{GitDirs, SandboxPlaces};
+pub use places::{GitDirs, SandboxPlaces, is_secret_place};
 pub use policy::{Intrusion, SandboxPolicy};
-pub use proxy::{Hosts, SandboxProxy};
+pub use proxy::{HostEntry, Hosts, SandboxProxy};
 pub use session::{Sandbox, SandboxChange, SandboxState};
 
 /// Why a command cannot run in the sandbox.

@@ -165,6 +165,16 @@ impl SandboxPlaces {
     }
 }
 
+/// Returns `true` for a resolved path that is hidden from every command, whatever the user has set: keys, credentials,
+/// histories.
+pub fn is_secret_place(path: &Path, home: Option<&Path>) -> bool {
+    let home = home.unwrap_or(Path::new("/"));
+    data().hidden.iter().map(|name| home.join(name)).any(|place| {
+        let real = real(&place);
+        path.starts_with(&place) || real.is_some_and(|real| path.starts_with(real))
+    })
+}
+
 fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
     path.as_ref().canonicalize().ok()
 }

@@ -67,7 +67,7 @@ impl Hosts {
     }
 
     /// Says how the list has a host; `None` if it has not.
-    fn entry(&self, place: &HostPort) -> Option<Entry> {
+    pub fn entry(&self, place: &HostPort) -> Option<HostEntry> {
         let (host, port) = (place.host(), place.port());
         let covers = |name: &&String| {
             let (name, own) = name.rsplit_once(':').map_or((name.as_str(), None), |(name, own)| (name, Some(own)));
@@ -78,12 +78,13 @@ impl Hosts {
                 }
         };
         let found = self.0.iter().find(covers)?;
-        Some(if place.is_own() && !found.starts_with("*.") { Entry::Own } else { Entry::Public })
+        Some(if place.is_own() && !found.starts_with("*.") { HostEntry::Own } else { HostEntry::Public })
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Entry {
+/// How a list has a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostEntry {
     /// An address, or a name that only this machine or its network knows.
     Own,
     Public,
@@ -176,7 +177,7 @@ impl Door {
             let found = tokio::net::lookup_host((request.place.host(), request.place.port())).await?;
             let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
             for address in found {
-                if is_near(address.ip()) && entry != Entry::Own {
+                if is_near(address.ip()) && entry != HostEntry::Own {
                     last = io::Error::new(io::ErrorKind::PermissionDenied, "it leads to this machine or its network");
                     continue;
                 }

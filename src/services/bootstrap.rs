@@ -15,13 +15,14 @@ use super::{connection, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
+use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
-use crate::permission::{FolderTrust, PermissionMode};
+use crate::permission::{FolderTrust, Grants, PermissionMode, Permissions, Project};
 use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::{Shell, standard_tools};
+use crate::tool::{Fetcher, Shell, standard_tools};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -86,6 +87,8 @@ pub struct Bootstrap {
     pub rules: SessionRules,
     /// What the folder brings, and whether the user trusts it.
     pub trust: FolderTrust,
+    /// Where memory files are looked for.
+    pub memory: MemorySources,
     /// The kinds of agents there are. Until [`super::start`] only those that need no file.
     pub library: Arc<Library>,
     pub agent: Option<Arc<AgentDefinition>>,
@@ -111,6 +114,16 @@ impl Bootstrap {
     pub fn history_file(&self) -> Option<PathBuf> {
         let paths = self.paths.as_ref().filter(|_| self.options.kind == SessionKind::Live)?;
         Some(crate::session::history_file(&paths.state_dir, &self.place.project))
+    }
+
+    /// Returns what lists memory files and adds lines to them; `None` where there are none to know of.
+    pub fn memory_reader(&self) -> Option<MemoryReader> {
+        let Place { cwd, project, .. } = self.place.clone();
+        let rules = self.rules.ruleset(self.trust.is_trusted);
+        let ground = Project::at(project.as_ref().clone());
+        let permissions = Permissions::new(ground, PermissionMode::Default, Grants::default()).under(rules);
+        let sources = self.memory.clone();
+        (!sources.is_empty()).then_some(MemoryReader { sources, cwd, project, permissions })
     }
 
     pub fn log_file(&self) -> Option<PathBuf> {
@@ -155,7 +168,8 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let config = loaded.config;
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
-    let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place));
+    let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
+    let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place), &memory);
     library.trust_project(trust.is_trusted);
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
         (Some(name), _) => Some(lead_definition(&library, name)?),
@@ -187,6 +201,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         ground,
         rules,
         trust,
+        memory,
         library,
         agent,
         services,
@@ -220,6 +235,28 @@ fn user_dirs(environment: &config::Environment) -> UserDirs {
     UserDirs { home, claude }
 }
 
+/// Says where memory files are looked for. The demonstration knows of none.
+fn memory_sources(
+    kind: SessionKind,
+    environment: &config::Environment,
+    paths: Option<&Paths>,
+    ground: &ProjectRoot,
+) -> MemorySources {
+    if kind == SessionKind::Demo {
+        return MemorySources::default();
+    }
+    let UserDirs { home, claude } = user_dirs(environment);
+    MemorySources {
+        managed: Some(PathBuf::from(config::MANAGED)),
+        claude,
+        own: paths.map(|paths| paths.config_dir.clone()),
+        home: home.map(|home| std::fs::canonicalize(&home).unwrap_or(home)),
+        user: Some(config::user(environment)),
+        is_project: ground.is_project,
+        trust: MemoryTrust::default(),
+    }
+}
+
 /// Finds the folders of agent files.
 pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &ProjectRoot) -> AgentDirs {
     let (home, claude, kode) =
@@ -236,7 +273,7 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
 
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.
 pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
-    let tools = standard_tools(&Shell::default());
+    let tools = standard_tools(&Shell::default(), &Fetcher::default());
     let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
     let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);

@@ -74,15 +74,13 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
-    let Bootstrap { rules, trust, services, subagents, store, saved, .. } = bootstrap;
+    let Bootstrap { rules, trust, memory, services, subagents, store, saved, .. } = bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
     let sink = Sink::new(listeners, secrets.clone());
-    for text in notices(&diagnostics) {
-        sink.notify(text).await;
-    }
+    say(&diagnostics, &sink).await;
     if let Some(paths) = paths.as_ref().filter(|_| options.kind == SessionKind::Live) {
         let place = (paths.state_dir.as_path(), place.project.as_path(), store.as_ref().map(Store::dir));
         let says = options.front_end != FrontEnd::Headless && saved.is_none();
@@ -97,6 +95,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         config: &config,
         rules,
         trust,
+        memory: memory.trust.clone(),
         paths: paths.as_ref(),
         ground: &ground,
         place: &place,
@@ -125,6 +124,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         compact_model: config.compact_model.clone(),
         review: limits::review(&config),
         user_dirs: subagents.user_dirs,
+        memory,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: rights.trusting,
@@ -214,6 +214,13 @@ fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver>
 /// Faults of the configuration that are reported one by one. A file of a stranger may hold thousands, and nobody may be
 /// listening yet.
 const MAX_NOTICES: usize = 20;
+
+/// Reports what is wrong with what the session begins with.
+async fn say(errors: &[Diagnostic], sink: &Sink) {
+    for text in notices(errors) {
+        sink.notify(text).await;
+    }
+}
 
 fn notices(errors: &[Diagnostic]) -> impl Iterator<Item = String> {
     let rest = errors.len().saturating_sub(MAX_NOTICES);

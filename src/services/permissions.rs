@@ -8,13 +8,15 @@ use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
 use super::worktrees::AbortOnDrop;
-use super::{Options, SessionHandles, SessionKind, allowed, notices, sandbox, trust};
+use super::{Options, SessionHandles, SessionKind, allowed, sandbox, say, trust};
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::Library;
+use crate::memory::MemoryTrust;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
+use crate::sandbox::Hosts;
 use crate::session::{Allowed, Secrets, Store, TrustedItems};
-use crate::tool::{Shell, ToolSet, standard_tools};
+use crate::tool::{Fetcher, Shell, ToolSet, standard_tools};
 
 /// What the rights of a session are made of.
 pub(super) struct MadeOf<'a> {
@@ -22,6 +24,8 @@ pub(super) struct MadeOf<'a> {
     pub(super) config: &'a Config,
     pub(super) rules: SessionRules,
     pub(super) trust: FolderTrust,
+    /// Who is told what the user trusts of memory files.
+    pub(super) memory: MemoryTrust,
     pub(super) paths: Option<&'a Paths>,
     pub(super) ground: &'a ProjectRoot,
     pub(super) place: &'a Place,
@@ -46,11 +50,12 @@ pub(super) struct Rights {
 /// Returns the rights of the main agent, and has what changes in them kept and told.
 pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
     let permissions = permissions(&made_of, kept, sink).await;
-    let MadeOf { options, config, rules, trust, paths, ground, place, library, keys, .. } = made_of;
+    let MadeOf { options, config, rules, trust, memory, paths, ground, place, library, keys, .. } = made_of;
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
-    let tools = standard_tools(&shell).filtered(|tool| !in_force.takes_away(tool));
-    let found = (trust, rules, library.clone());
+    let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned()));
+    let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
+    let found = (trust, rules, library.clone(), memory);
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
     Rights { permissions, shell, tools, trusting }
 }
@@ -60,9 +65,7 @@ async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sin
     let allowed = paths.filter(|_| options.kind == SessionKind::Live);
     let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &ground.root));
     let (answers, errors) = allowed.as_ref().map(Allowed::read).unwrap_or_default();
-    for text in notices(&errors) {
-        sink.notify(text).await;
-    }
+    say(&errors, sink).await;
     let grants = Grants::default()
         .with(GrantOrigin::Program, reports_grant(made_of.store))
         .with_active(answers)

@@ -68,6 +68,10 @@ pub async fn check_permission(bootstrap: &Bootstrap, entry: &str) -> anyhow::Res
             let kind = if kind == ToolKind::Write { AccessKind::Write { path } } else { AccessKind::Read { path } };
             Access::new(name, kind).named(named)
         }
+        ToolKind::Fetch => {
+            let url = scope.strip_prefix("domain:").map_or_else(|| scope.to_owned(), |host| format!("https://{host}/"));
+            prepared(bootstrap, &rights, name, ("url", &url)).await?
+        }
         ToolKind::Delegate | ToolKind::Other => Access::new(name, AccessKind::Nothing),
     };
     // What is allowed outside of the sandbox runs there.
@@ -83,6 +87,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         config: &bootstrap.config,
         rules: bootstrap.rules.clone(),
         trust: bootstrap.trust.clone(),
+        memory: bootstrap.memory.trust.clone(),
         paths: bootstrap.paths.as_ref(),
         ground: &bootstrap.ground,
         place: &bootstrap.place,

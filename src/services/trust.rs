@@ -3,7 +3,8 @@
 //! Owns what it takes to believe a folder. Leaves the file to `session`. Invariant: what a folder brings acts only once
 //! the user has seen it in a list and said yes, or started with `--trust`.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -15,8 +16,9 @@ use super::{Bootstrap, Options, SessionHandles};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
 use crate::definition::Library;
+use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::sanitize_line;
-use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Permissions};
+use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Grants, PermissionMode, Permissions, Project};
 use crate::session::TrustedItems;
 
 /// Finds out what the folder brings, and whether the user trusts all of it.
@@ -25,8 +27,10 @@ pub(super) fn look(
     rules: &SessionRules,
     library: &Library,
     (paths, place): (Option<&Paths>, &Place),
+    memory: &MemorySources,
 ) -> FolderTrust {
-    let mut brings: Vec<BroughtItem> = agents(library, &place.project).chain(rules.brought()).collect();
+    let found = agents(library, &place.project).chain(rules.brought()).chain(imports(memory, place));
+    let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
     brings.dedup();
     let is_known = || {
@@ -34,7 +38,27 @@ pub(super) fn look(
         brings.iter().all(|item| trusted.contains(item))
     };
     let is_trusted = options.trust || is_known();
-    FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted }
+    let trust = FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted };
+    put_in_force(&trust, &memory.trust);
+    trust
+}
+
+/// Returns what memory files of the project would import from outside. Blocks.
+fn imports(memory: &MemorySources, place: &Place) -> Vec<BroughtItem> {
+    let project = Project::at(place.project.as_ref().clone());
+    let permissions = Permissions::new(project, PermissionMode::Default, Grants::default());
+    let sources = memory.clone();
+    let (cwd, project) = (place.cwd.clone(), place.project.clone());
+    let read = MemoryReader { sources, cwd, project, permissions }.read(&BTreeSet::new());
+    let item = |path: PathBuf| BroughtItem { kind: BroughtKind::Import, text: path.to_string_lossy().into_owned() };
+    read.outside.into_iter().map(item).collect()
+}
+
+/// Lets memory files be read as far as the folder is trusted: those of a folder that brings what acts wait for the answer,
+/// and imports from outside do everywhere.
+fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
+    let imports = trust.brings.iter().filter(|item| item.kind == BroughtKind::Import && trust.is_trusted);
+    memory.set(!trust.is_trusted && trust.acts(), imports.map(|item| PathBuf::from(&item.text)).collect());
 }
 
 /// Returns the agent files of the project. Blocks.
@@ -55,7 +79,8 @@ fn kept(paths: &Paths, place: &Place) -> TrustedItems {
 /// Returns what the folder brings, and what to do.
 pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
     let trust = &bootstrap.trust;
-    if trust.is_trusted {
+    // Without a yes, imports are left out, and that is said.
+    if trust.is_trusted || !trust.acts() {
         return Ok(());
     }
     bail!(
@@ -68,7 +93,7 @@ pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
 /// Says what the folder brings, and starts to carry out what the user says of that. Returns where their word goes; `None`
 /// if the folder brings nothing.
 pub(super) async fn attend(
-    (mut trust, rules, library): (FolderTrust, SessionRules, Arc<Library>),
+    (mut trust, rules, library, memory): (FolderTrust, SessionRules, Arc<Library>, MemoryTrust),
     place: (Option<&Paths>, &Place),
     (permissions, sink): (&Permissions, &Sink),
     handles: &mut SessionHandles,
@@ -97,6 +122,7 @@ pub(super) async fn attend(
                 continue;
             }
             trust.is_trusted = is_trusted;
+            put_in_force(&trust, &memory);
             let brings = if is_trusted { trust.brings.clone() } else { Vec::new() };
             let (library, kept) = (library.clone(), kept.clone());
             let written = spawn_blocking(move || {

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
 use crate::definition::Catalog;
+use crate::memory::MemorySources;
 use crate::message::{AgentId, BudgetLimit, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::sandbox::{Sandbox, SandboxChange};
@@ -59,6 +60,8 @@ pub struct TreeSetup {
     /// Who looks at reports before they are read.
     pub review: ReportReview,
     pub user_dirs: UserDirs,
+    /// Where memory files are looked for.
+    pub memory: MemorySources,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
     /// Where subagents can work apart; `None` where nothing can be kept.

@@ -36,6 +36,7 @@ mod search;
 mod set;
 mod symbols;
 mod todo_write;
+mod web;
 mod write;
 
 pub use call::{AnyTool, ParsedCall, PreparedCall};
@@ -53,6 +54,7 @@ pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
 pub use set::ToolSet;
 pub use todo_write::{Todo, TodoStatus};
+pub use web::{Fetcher, HostLookup, markdown};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;
@@ -106,7 +108,9 @@ pub trait Tool: Send + Sync {
     fn concurrency(&self, _input: &Self::Input) -> Concurrency {
         match self.kind() {
             ToolKind::Write | ToolKind::Execute => Concurrency::InOrder,
-            ToolKind::Read | ToolKind::Search | ToolKind::Delegate | ToolKind::Other => Concurrency::Parallel,
+            ToolKind::Read | ToolKind::Search | ToolKind::Delegate | ToolKind::Fetch | ToolKind::Other => {
+                Concurrency::Parallel
+            }
         }
     }
 
@@ -129,10 +133,10 @@ pub trait Tool: Send + Sync {
     ) -> impl Future<Output = Result<ToolOutput, ToolOutput>> + Send;
 }
 
-/// Returns the tools that work on files and run commands, in the order they are offered. `shell` says how commands are
-/// run.
+/// Returns the tools that need nothing but this program, in the order they are offered. `shell` says how commands are run,
+/// `fetcher` which hosts may be asked.
 #[must_use]
-pub fn standard_tools(shell: &Shell) -> ToolSet {
+pub fn standard_tools(shell: &Shell, fetcher: &Fetcher) -> ToolSet {
     let ignores = Ignores::without(shell.denied().clone());
     let tools: [Arc<dyn AnyTool>; _] = [
         Arc::new(read::Read),
@@ -144,6 +148,7 @@ pub fn standard_tools(shell: &Shell) -> ToolSet {
         Arc::new(ls::Ls(ignores.clone())),
         Arc::new(todo_write::TodoWrite),
         Arc::new(symbols::Symbols { ignores, index: symbols::SymbolIndex::default() }),
+        Arc::new(web::WebFetch(fetcher.clone())),
     ];
     tools.into_iter().collect()
 }

@@ -20,6 +20,7 @@ use crate::app::{Effect, Event, UserChoice};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::export::{ExportError, export, place_of};
+use crate::memory::{MemoryAnswer, MemoryReader, MemoryRequest};
 use crate::message::sanitize_line;
 use crate::services::{ModelOffers, plan_rewind, summaries};
 use crate::session::Store;
@@ -33,6 +34,7 @@ pub(super) struct EffectRunner {
     store: Option<Arc<Store>>,
     persister: Option<Persister>,
     state_dir: Option<PathBuf>,
+    memory_files: Option<MemoryReader>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
     models: ModelOffers,
@@ -46,6 +48,7 @@ pub(super) struct Storage {
     pub memory: Option<RememberedChoices>,
     pub store: Option<Store>,
     pub state_dir: Option<PathBuf>,
+    pub memory_files: Option<MemoryReader>,
 }
 
 #[derive(Debug)]
@@ -68,7 +71,7 @@ impl EffectRunner {
         (library, models): (Arc<Library>, ModelOffers),
         notifier: Notifier,
     ) -> Self {
-        let Storage { history, memory, store, state_dir } = kept;
+        let Storage { history, memory, store, state_dir, memory_files } = kept;
         let store = store.map(Arc::new);
         let persister = memory.map(|memory| persister(Arc::new(memory), store.clone(), back.clone()));
         Self {
@@ -76,6 +79,7 @@ impl EffectRunner {
             commands,
             persister,
             state_dir,
+            memory_files,
             history: history.map(Arc::new),
             store,
             cwd: Arc::new(cwd),
@@ -130,6 +134,10 @@ impl EffectRunner {
                 let store = self.store.clone();
                 self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
             }
+            Effect::Memory(request) => match self.memory(request) {
+                Ok(program) => return Ok(program.map_or(AfterEffect::Done, AfterEffect::Outside)),
+                Err(why) => drop(self.back.send(Event::Memory(MemoryAnswer::Failed(why)))),
+            },
             Effect::ListModels => self.list_models(),
             Effect::ListSessions => {
                 let (state_dir, store) = (self.state_dir.clone(), self.store.clone());
@@ -198,6 +206,25 @@ impl EffectRunner {
             let news = outcome.unwrap_or_else(|error| FileNews::Failed(format!("{error:#}")));
             let _ = back.send(Event::AgentFiles(news));
         });
+    }
+
+    /// Carries out a request for memory files, or returns the program that does.
+    fn memory(&self, request: MemoryRequest) -> Result<Option<Program>, String> {
+        let reader = self.memory_files.clone().ok_or_else(|| "there are no memory files here".to_owned())?;
+        match request {
+            MemoryRequest::Edit(path) => {
+                reader.prepare_edit(&path)?;
+                return Ok(Some(Program::MemoryFile(path)));
+            }
+            MemoryRequest::List => {
+                self.in_background(move || Ok(Some(Event::Memory(MemoryAnswer::Listed(reader.list())))));
+            }
+            MemoryRequest::Add { path, line } => self.in_background(move || {
+                let added = reader.add_line(&path, &line);
+                Ok(Some(Event::Memory(added.map_or_else(MemoryAnswer::Failed, MemoryAnswer::Changed))))
+            }),
+        }
+        Ok(None)
     }
 
     /// Lists the models to choose from: at once those that are known, then what the services say.

@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 
 use crate::app::Event;
 use crate::app::agent_files::FileNews;
+use crate::memory::MemoryAnswer;
 
 #[derive(Debug)]
 pub(super) enum Program {
@@ -19,6 +20,8 @@ pub(super) enum Program {
     Editor(String),
     /// The editor, with a file.
     File(PathBuf),
+    /// The editor, with a memory file.
+    MemoryFile(PathBuf),
     /// The pager, with a text.
     Pager(String),
     Shell,
@@ -37,6 +40,10 @@ impl Program {
                     Event::AgentFiles(FileNews::Failed(format!("{error:#}. {advice}")))
                 }
             },
+            Self::MemoryFile(path) => Event::Memory(match run_with(&editor(), &path).await {
+                Ok(()) => MemoryAnswer::Changed(path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+                Err(error) => MemoryAnswer::Failed(format!("{error:#}. Set $EDITOR to a text editor.")),
+            }),
             Self::Pager(text) => match page(&text).await {
                 Ok(()) => Event::Refresh,
                 Err(error) => Event::Error(format!("{error:#}. Set $PAGER to a program that shows a file.")),

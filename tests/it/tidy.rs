@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// The floors, as in the crate's documentation. Imports go downwards only; rooms on one floor do not know each other.
 const FLOORS: [&[&str]; 9] = [
-    &["message", "program"],
+    &["message", "network", "nofollow", "program"],
     &["permission", "git", "sandbox"],
-    &["provider", "tool", "definition", "session", "config", "worktree"],
+    &["provider", "tool", "definition", "memory", "session", "config", "worktree"],
     &["agent", "offline"],
     &["subagent", "export"],
     &["app", "services"],

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::summary::is_summary;
 use super::trim::is_report;
 use crate::agent::budget::estimator;
+use crate::memory::{MEMORY_TAG, gives_memory};
 use crate::message::{Message, ToolCall, tagged};
 use crate::provider::Request;
 
@@ -30,6 +31,9 @@ pub struct ContextPart {
     /// Whose report it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Which memory file it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     pub bytes: u64,
     pub tokens: u64,
 }
@@ -40,7 +44,9 @@ pub enum PartKind {
     /// What the agent is told of itself and of where it works.
     System,
     /// The notes that it keeps from one run to the next.
-    Memory,
+    #[serde(rename = "memory")]
+    Notes,
+    MemoryFile,
     Tools,
     /// What stands in the place of a conversation that was compacted.
     Summary,
@@ -59,7 +65,8 @@ impl PartKind {
     pub fn label(self) -> &'static str {
         match self {
             Self::System => "system prompt",
-            Self::Memory => "memory",
+            Self::Notes => "notes",
+            Self::MemoryFile => "memory file",
             Self::Tools => "tools",
             Self::Summary => "summary",
             Self::Messages => "messages",
@@ -70,15 +77,16 @@ impl PartKind {
     }
 }
 
-/// Reports that are named one by one; further ones are counted together.
-const MAX_REPORTS: usize = 50;
+/// Reports, and memory files, that are named one by one; further ones are counted together.
+const MAX_NAMED: usize = 50;
 
 /// Divides a request, which comes to so many tokens, into its parts.
 pub(in crate::agent) fn measure(request: &Request, tokens: u64, window: Option<u64>) -> ContextUse {
     let mut count = Count::default();
-    let memory = tagged(&request.system, "memory").map_or(0, str::len);
-    count.add(PartKind::System, None, request.system.len() - memory);
-    count.add(PartKind::Memory, None, memory);
+    let notes = tagged(&request.system, "memory").map_or(0, str::len);
+    let files = count.add_memory_files(&request.system);
+    count.add(PartKind::System, None, request.system.len().saturating_sub(notes + files));
+    count.add(PartKind::Notes, None, notes);
     let specs = request.tools.iter().chain(request.withheld.iter());
     let size = |text: &serde_json::Value| text.to_string().len();
     let tools = specs.map(|tool| tool.name.len() + tool.description.len() + size(&tool.input_schema)).sum();
@@ -87,6 +95,10 @@ pub(in crate::agent) fn measure(request: &Request, tokens: u64, window: Option<u
     for message in &request.messages {
         match &**message {
             Message::User { text } if is_summary(text) => count.add(PartKind::Summary, None, text.len()),
+            Message::User { text } if gives_memory(text) => {
+                let files = count.add_memory_files(text);
+                count.add(PartKind::Messages, None, text.len() - files);
+            }
             Message::User { text } => count.add_said(text),
             Message::Assistant(reply) => {
                 calls = reply.tool_calls().collect();
@@ -119,12 +131,25 @@ struct Count {
 impl Count {
     fn add(&mut self, kind: PartKind, agent: Option<&str>, bytes: usize) {
         let has = |who: Option<&str>| self.parts.iter().any(|(of, whose, _)| *of == kind && whose.as_deref() == who);
-        let reports = self.parts.iter().filter(|(kind, ..)| *kind == PartKind::Report).count();
-        let agent = agent.filter(|_| has(agent) || reports < MAX_REPORTS);
+        let named = self.parts.iter().filter(|(of, ..)| *of == kind).count();
+        let agent = agent.filter(|_| has(agent) || named < MAX_NAMED);
         match self.parts.iter_mut().find(|(of, whose, _)| *of == kind && whose.as_deref() == agent) {
             Some((.., sum)) => *sum += bytes as u64,
             None => self.parts.push((kind, agent.map(str::to_owned), bytes as u64)),
         }
+    }
+
+    /// Counts the memory files that a text gives, and returns how many bytes they take.
+    fn add_memory_files(&mut self, text: &str) -> usize {
+        let (start, end) = (format!("<{MEMORY_TAG} path=\""), format!("</{MEMORY_TAG}>"));
+        let mut all = 0;
+        for piece in text.split(&start).skip(1) {
+            let Some((path, _)) = piece.split_once('"') else { continue };
+            let bytes = start.len() + piece.find(&end).map_or(piece.len(), |at| at + end.len());
+            self.add(PartKind::MemoryFile, Some(path), bytes);
+            all += bytes;
+        }
+        all
     }
 
     /// Counts a message, and the reports in it as what they are.
@@ -146,7 +171,10 @@ impl Count {
             .parts
             .into_iter()
             .filter(|(.., bytes)| *bytes > 0)
-            .map(|(kind, agent, bytes)| ContextPart { kind, agent, bytes, tokens: tokens * bytes / whole })
+            .map(|(kind, name, bytes)| {
+                let (agent, file) = if kind == PartKind::MemoryFile { (None, name) } else { (name, None) };
+                ContextPart { kind, agent, file, bytes, tokens: tokens * bytes / whole }
+            })
             .collect();
         parts.sort_by_key(|part| part.kind);
         parts

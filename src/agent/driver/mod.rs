@@ -1,6 +1,7 @@
 //! The driver of the loop: turns, limits, stops, and the outcome.
 
 mod judge;
+mod memory;
 mod room;
 
 use std::collections::HashSet;
@@ -231,9 +232,12 @@ impl<'a> Driver<'a> {
             () = self.agent.work.cancelled() => {}
             () = ready => {}
         }
+        let mut was_spoken_to = false;
         for message in self.agent.inbox.take() {
+            was_spoken_to |= message.by.is_user();
             self.receive(message).await;
         }
+        self.read_memory(was_spoken_to).await;
         for text in self.agent.tools.news() {
             self.receive(InboxMessage::of_program(&text)).await;
         }

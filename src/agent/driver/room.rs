@@ -255,6 +255,7 @@ impl Driver<'_> {
         let after = sized(&next);
         self.ids = call_ids(&next);
         self.change(request, ContextEvent::Compacted { message, kept, before, after, usage, cost_usd }).await;
+        self.agent.memory.forget_news();
     }
 
     /// Changes the conversation as an event says, emits the event, and brings the request up to date.

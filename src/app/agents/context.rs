@@ -70,7 +70,9 @@ pub fn context_rows(filled: &ContextUse) -> Vec<ContextRow> {
         share: tokens.saturating_mul(1_000) / whole,
     };
     let parts = filled.parts.iter().map(|part| {
-        let label = match (&part.agent, part.kind) {
+        let label = match (part.agent.as_ref().or(part.file.as_ref()), part.kind) {
+            (Some(path), PartKind::MemoryFile) => format!("memory {}", sanitize_line(file_in_folder(path))),
+            (None, PartKind::MemoryFile) => "other memory files".to_owned(),
             (Some(agent), _) => format!("report from {}", sanitize_line(agent)),
             (None, PartKind::Report) => "other reports".to_owned(),
             (None, kind) => kind.label().to_owned(),
@@ -84,6 +86,11 @@ pub fn context_rows(filled: &ContextUse) -> Vec<ContextRow> {
         rows.push(row("free".to_owned(), window.saturating_sub(filled.tokens + reply), None));
     }
     rows
+}
+
+/// Returns the end of a path: the file, and the folder it lies in.
+fn file_in_folder(path: &str) -> &str {
+    path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..])
 }
 
 /// Says in a line how full a context is, such as `142k of 200k tokens (71%)`.

@@ -63,11 +63,12 @@ impl Approvals {
         }
         let answer = match action {
             Action::ApproveOnce => self.edited().map_or(Answer::Once, |text| Answer::Edited { text }),
-            Action::ApproveAlways | Action::ApproveProject if !grant => {
+            Action::ApproveAlways | Action::ApproveEveryone | Action::ApproveProject if !grant => {
                 out.warn("this can only be allowed once");
                 return None;
             }
             Action::ApproveAlways => Answer::Always,
+            Action::ApproveEveryone => Answer::Everyone,
             Action::ApproveProject => Answer::Project,
             Action::DenyWithComment => return Some(id),
             _ => Answer::No { comment: None },
@@ -186,7 +187,7 @@ impl Approvals {
         let noun = match request.access.kind {
             AccessKind::Write { .. } => "edit",
             AccessKind::Execute { .. } | AccessKind::Reach { .. } => "command",
-            AccessKind::Read { .. } | AccessKind::Nothing => "call",
+            AccessKind::Read { .. } | AccessKind::Fetch { .. } | AccessKind::Nothing => "call",
         };
         let before = self.also_allowed.filter(|(_, until)| out.now() <= *until).map_or(0, |(count, _)| count);
         let count = before + 1;

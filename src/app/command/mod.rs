@@ -12,7 +12,7 @@ pub use sandbox::{SANDBOX_USAGE, SandboxCommand};
 
 use super::composer::Candidate;
 use super::overlay::rewind;
-use super::settings::{models, sessions};
+use super::settings::{memory, models, sessions};
 use super::{App, Popup, lists};
 use crate::agent::WorktreeAct;
 
@@ -59,6 +59,10 @@ pub trait PlainSession {
     fn sandbox(&mut self, words: &str);
     /// Lists what fills the context of the main agent, or of the one that is named.
     fn context(&mut self, agent: &str);
+    /// Has the main agent write the memory file of the project.
+    fn init(&mut self);
+    /// Lists the memory files.
+    fn memory(&mut self);
     /// Shows the budget, or changes it.
     fn budget(&mut self, words: &str);
     /// Stops one agent, or `all`.
@@ -120,6 +124,9 @@ impl SlashCommand {
     }
 }
 
+/// The message that `/init` sends.
+pub const INIT: &str = include_str!("../../../assets/prompts/init.md");
+
 const AGENT: &str = "N (see /tasks)";
 const WORKTREE: &str = "N (see /worktrees)";
 
@@ -164,6 +171,10 @@ pub static COMMANDS: &[SlashCommand] = &[
         App::slash_context,
     )
     .plain("lists what fills the context of the main agent; /context N of an agent.", Plain::context),
+    SlashCommand::new("init", "", "write the memory file of this project", |app, _| app.send_to_main(INIT.to_owned()))
+        .plain("writes the memory file of this project.", |plain, _| plain.init()),
+    SlashCommand::new("memory", "", "list the memory files, to edit one", |app, _| memory::open(app))
+        .plain("lists the memory files.", |plain, _| plain.memory()),
     SlashCommand::new("sessions", "", "continue an earlier session", |app, _| sessions::open(app))
         .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
     SlashCommand::new("rewind", "", "go back to an earlier message: conversation, files, or both", |app, _| {

@@ -10,7 +10,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::overlay::agent_lists;
 use crate::app::overlay::trust;
-use crate::app::settings::models;
+use crate::app::settings::{memory, models};
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, Popup, lists};
 use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
@@ -44,11 +44,23 @@ impl App {
             }
             return;
         }
-        if self.submit_to_agent(&text) {
+        if memory::ask(self, &text) {
+            return;
+        }
+        self.send_written(&text);
+    }
+
+    /// Sends what is written in the composer.
+    pub(in crate::app) fn send_written(&mut self, text: &str) {
+        if self.submit_to_agent(text) {
             return;
         }
         let text = self.messages.composer_mut().take();
         self.out.push(Effect::SaveHistory(text.clone()));
+        self.send_to_main(text);
+    }
+
+    pub(super) fn send_to_main(&mut self, text: String) {
         let id = self.queue(AgentId::MAIN, text.clone());
         self.out.send(Command::Send { id, text });
     }

@@ -173,6 +173,7 @@ impl App {
             Action::StopAll => self.stop_all(),
             Action::ApproveOnce
             | Action::ApproveAlways
+            | Action::ApproveEveryone
             | Action::ApproveProject
             | Action::Deny
             | Action::DenyWithComment => self.answer(action),

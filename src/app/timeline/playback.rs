@@ -127,6 +127,7 @@ pub(in crate::app) fn is_harmless(effect: &Effect) -> bool {
         | Effect::Quit => true,
         Effect::Command(_)
         | Effect::AgentFiles(_)
+        | Effect::Memory(_)
         | Effect::ListModels
         | Effect::ListSessions
         | Effect::OpenSession(_)

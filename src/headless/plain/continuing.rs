@@ -7,15 +7,17 @@ use std::path::PathBuf;
 use super::rows::session_row;
 use super::session::Session;
 use crate::agent::{AgentEvent, LogEvent, Status};
+use crate::memory::MemoryReader;
 use crate::message::AgentId;
 use crate::message::format::counted;
 use crate::services::{SavedSession, summaries};
 use crate::subagent::Command;
 
 impl Session {
-    /// Returns the same session, which can list the sessions of a project: the state directory and the project.
-    pub(super) fn listing(mut self, sessions_of: Option<(PathBuf, PathBuf)>) -> Self {
-        self.sessions_of = sessions_of;
+    /// Returns the same session, which can list the sessions of a project, by the state directory and the project, and the
+    /// memory files there.
+    pub(super) fn listing(mut self, sessions_of: Option<(PathBuf, PathBuf)>, memory: Option<MemoryReader>) -> Self {
+        (self.sessions_of, self.memory) = (sessions_of, memory);
         self
     }
 

@@ -48,6 +48,7 @@ pub(super) fn read(line: &str, question: Question) -> LineCommand<'_> {
         ("", _) => return LineCommand::Nothing,
         ("y" | "Y" | "yes", "") => LineCommand::Answer(Answer::Once),
         ("a" | "A" | "always", "") => LineCommand::Answer(Answer::Always),
+        ("w" | "W" | "everyone", "") => LineCommand::Answer(Answer::Everyone),
         ("p" | "P" | "project", "") => LineCommand::Answer(Answer::Project),
         ("n" | "N" | "no", "") => LineCommand::Answer(Answer::No { comment: None }),
         ("n" | "N" | "no", reason) if question == Question::Open => {
@@ -55,7 +56,7 @@ pub(super) fn read(line: &str, question: Question) -> LineCommand<'_> {
         }
         ("s" | "S" | "show", "") => LineCommand::Show,
         _ if question == Question::Open => {
-            return LineCommand::Unclear("answer the question first: y, a, p, n or s");
+            return LineCommand::Unclear("answer the question first: y, a, w, p, n or s");
         }
         _ => return LineCommand::Say(line),
     };

@@ -31,6 +31,7 @@ use super::output::Output;
 use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
 use crate::definition::Catalog;
+use crate::memory::MemoryReader;
 use crate::services::{SavedSession, Signals};
 use crate::session::Store;
 use crate::subagent::{Command, Conversation};
@@ -44,6 +45,8 @@ pub struct Plain {
     pub catalog: Catalog,
     /// The state directory and the project, whose sessions can be listed.
     pub sessions_of: Option<(PathBuf, PathBuf)>,
+    /// What lists the memory files.
+    pub memory: Option<MemoryReader>,
     /// The session that is continued.
     pub saved: Option<Arc<SavedSession>>,
     /// Where the session is kept, if it is, and where paths that are typed begin.
@@ -56,7 +59,8 @@ pub struct Plain {
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
 pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
-    let Plain { conversation, events, commands, orders, catalog, sessions_of, saved, store, cwd, request } = plain;
+    let Plain { conversation, events, commands, orders, catalog, sessions_of, memory, saved, store, cwd, request } =
+        plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -66,7 +70,7 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
         }
     };
     let mut engine = tokio::spawn(conversation.drive(orders));
-    let mut session = Session::new(commands, catalog, Exporter::new(store, cwd)).listing(sessions_of);
+    let mut session = Session::new(commands, catalog, Exporter::new(store, cwd)).listing(sessions_of, memory);
     if let Some(saved) = saved {
         session.restore(&saved);
     }

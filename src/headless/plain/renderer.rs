@@ -176,7 +176,7 @@ impl LineRenderer {
             _ => String::new(),
         };
         let always = request.grant.as_ref().map_or_else(String::new, |grant| {
-            format!("[a]lways this session or [p]roject {}, ", reveal_line(&grant.to_string()))
+            format!("[a]lways this session, [w] for all agents, or [p]roject {}, ", reveal_line(&grant.to_string()))
         });
         let place = match self.questions.len() {
             1 => String::new(),

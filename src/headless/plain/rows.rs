@@ -3,6 +3,7 @@
 //! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
 
 use crate::definition::{DefinitionState, Listed};
+use crate::memory::MemoryReader;
 use crate::message::format::{counted, millis, seconds};
 use crate::message::{Diagnostic, DiffLine, FileDiff, LineKind, reveal_line, sanitize_line};
 use crate::permission::{ApprovalRequest, Preview};
@@ -14,6 +15,17 @@ pub(super) const SET_IN: &str = "  ";
 /// Returns a further row of what was said.
 pub(super) fn set_in(row: &str) -> String {
     if row.is_empty() { String::new() } else { format!("{SET_IN}{row}") }
+}
+
+/// Returns the memory files, or that there are none to know of.
+pub(super) fn memory_rows(reader: Option<&MemoryReader>) -> Result<Vec<String>, &'static str> {
+    let listed = reader.ok_or("there are no memory files here")?.list();
+    let rows = listed.iter().filter_map(|listed| {
+        let (shown, whose) = (sanitize_line(&listed.shown), listed.owner.words());
+        Some(format!("{SET_IN}{shown}: {} characters, {whose}", listed.chars?))
+    });
+    let rows: Vec<String> = rows.collect();
+    if rows.is_empty() { Err("no memory files; see docs/memory.md") } else { Ok(rows) }
 }
 
 /// Returns the lines of the change, or of the report, that a question is about.

@@ -18,12 +18,15 @@ use super::facts::KnownFacts;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::rewinding::Rewinding;
-use super::rows::agent_file;
+use super::rows::{agent_file, memory_rows};
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
-use crate::app::{PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_words, change_budget, cost_words};
+use crate::app::{
+    INIT, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_words, change_budget, cost_words,
+};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
+use crate::memory::MemoryReader;
 use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
@@ -72,6 +75,7 @@ pub(super) struct Session {
     last_sent: MessageId,
     /// The state directory and the project whose sessions are listed.
     pub(super) sessions_of: Option<(PathBuf, PathBuf)>,
+    pub(super) memory: Option<MemoryReader>,
     /// How the last answer ended.
     pub(super) last_end: Option<Status>,
     /// Whether the user has asked for the end.
@@ -114,6 +118,7 @@ impl Session {
             echoed: None,
             last_sent: MessageId::default(),
             sessions_of: None,
+            memory: None,
             last_end: None,
             leaves: false,
         }
@@ -153,10 +158,6 @@ impl Session {
             Ok(lines) => self.write(lines),
             Err(why) => self.notice(why),
         }
-    }
-
-    pub(super) fn exported(&mut self, said: &str) {
-        self.notice(said);
     }
 
     /// Shows where to type, at a terminal and when there is nothing more to wait for.
@@ -290,7 +291,7 @@ impl Session {
             self.notice("too quick: read it first, then answer");
             return;
         }
-        if matches!(answer, Answer::Always | Answer::Project) && request.grant.is_none() {
+        if answer.is_lasting() && request.grant.is_none() {
             self.notice("this can only be allowed once");
             return;
         }
@@ -378,6 +379,14 @@ impl PlainSession for Session {
         let wanted =
             if agent.is_empty() { Some(AgentId::MAIN) } else { self.renderer.tasks.named(agent).map(|(id, _)| id) };
         self.say(self.facts.context(wanted));
+    }
+
+    fn init(&mut self) {
+        self.send(INIT.to_owned());
+    }
+
+    fn memory(&mut self) {
+        self.say(memory_rows(self.memory.as_ref()));
     }
 
     fn trust(&mut self, words: &str) {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::AnswerPlan;
 use super::answer::{own_words, sections};
+use super::init::{self, WriteMemory};
 use super::subagent::Inquiry;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
@@ -15,6 +16,9 @@ use crate::offline::request::{self, Intent, mentions};
 use crate::offline::text::terms::Terms;
 
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
+    if init::is_wanted(evidence.task()) {
+        return Box::new(WriteMemory::new());
+    }
     let text = without_name(evidence.task(), evidence.project());
     let (text, agents) = mentions(&text).unwrap_or((text, Vec::new()));
     let intent = request::read(&text);

@@ -5,6 +5,7 @@
 
 pub(crate) mod answer;
 mod direct;
+mod init;
 pub(crate) mod main_agent;
 pub(crate) mod subagent;
 

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::agent::{AtEnd, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause};
 use crate::definition::AgentDefinition;
+use crate::memory::GivenMemory;
 use crate::message::{AgentId, MessageId, Transcript};
 use crate::subagent::main_agent::answer::{Answering, CompactRequest, Task};
 use crate::subagent::main_agent::connection::Connection;
@@ -45,6 +46,7 @@ pub struct Conversation {
     limits: Limits,
     definition: MainAgentDefinition,
     freshness: Arc<Freshness>,
+    memory: GivenMemory,
     offer: Arc<AgentOffer>,
     at_end: AtEnd,
     transcript: Transcript,
@@ -82,6 +84,7 @@ impl Conversation {
     pub fn new(tree: Tree, approvals: ApprovalQueue, connecting: Connecting, limits: Limits) -> Self {
         Self {
             freshness: tree.freshness(MAIN),
+            memory: tree.memory_for(None, None),
             offer: Arc::default(),
             tree,
             approvals,
@@ -107,6 +110,7 @@ impl Conversation {
         self.limits.max_turns = self.limits.max_turns.or(definition.max_turns);
         self.limits.wall_timeout = self.limits.wall_timeout.or(definition.max_time);
         self.limits.context_window = definition.auto_compact_window;
+        self.memory = self.tree.memory_for(Some(&definition), None);
         self.definition = Some(definition);
         self
     }
@@ -303,6 +307,7 @@ impl Conversation {
     fn begin_at(&mut self, transcript: Transcript) {
         self.transcript = transcript;
         self.freshness = self.tree.freshness(MAIN);
+        self.memory = self.tree.memory_for(self.definition.as_deref(), None);
         self.offer = Arc::default();
     }
 
@@ -357,6 +362,7 @@ impl Conversation {
                 definition: self.definition.clone(),
                 limits: self.limits.clone(),
                 freshness: self.freshness.clone(),
+                memory: self.memory.clone(),
                 offer: self.offer.clone(),
                 at_end: self.at_end,
                 cancel: cancel.clone(),

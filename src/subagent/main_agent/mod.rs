@@ -12,8 +12,9 @@ pub(super) mod rewind;
 
 use std::sync::Arc;
 
-use crate::agent::{Agent, AtEnd, Cancel, Limits};
+use crate::agent::{Agent, AtEnd, Cancel, EventKind, Limits};
 use crate::definition::AgentDefinition;
+use crate::memory::GivenMemory;
 use crate::message::AgentId;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::Connection;
@@ -32,6 +33,7 @@ pub(in crate::subagent) struct MainAgent {
     pub(in crate::subagent) definition: MainAgentDefinition,
     pub(in crate::subagent) limits: Limits,
     pub(in crate::subagent) freshness: Arc<Freshness>,
+    pub(in crate::subagent) memory: GivenMemory,
     pub(in crate::subagent) offer: Arc<AgentOffer>,
     pub(in crate::subagent) at_end: AtEnd,
     pub(in crate::subagent) cancel: Cancel,
@@ -74,15 +76,23 @@ impl Tree {
 
     pub(in crate::subagent) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
         let setup = self.setup();
-        let memory = match &lead.definition {
+        let notes = match &lead.definition {
             Some(definition) => self.recall(definition, &lead.cancel).await,
             None => None,
         };
-        let capabilities = self.main_capabilities(&lead.definition, memory.as_ref())?;
-        let notes = memory.as_ref().map(|memory| memory.section(&capabilities));
+        let capabilities = self.main_capabilities(&lead.definition, notes.as_ref())?;
+        let notes = notes.map(|notes| notes.section(&capabilities));
+        let (files, diagnostics) = self.memory_section(&lead.memory, &lead.cancel).await;
+        for diagnostic in diagnostics {
+            self.sink()
+                .emit_until(AgentId::MAIN, EventKind::Notice { text: diagnostic.to_string() }, &lead.cancel)
+                .await;
+        }
         let system = match &lead.definition {
-            Some(definition) => setup.environment.lead_prompt(definition, notes.as_deref(), capabilities.delegation),
-            None => setup.environment.main_prompt(),
+            Some(definition) => {
+                setup.environment.lead_prompt(definition, (notes.as_deref(), &files), capabilities.delegation)
+            }
+            None => setup.environment.main_prompt(&files),
         };
         let permissions = capabilities.permissions.clone();
         let own = main_parent(connection.clone(), capabilities, lead.offer.clone());
@@ -101,6 +111,7 @@ impl Tree {
             permissions,
             approver: setup.approver.clone(),
             freshness: lead.freshness.clone(),
+            memory: lead.memory.clone(),
             limits: lead.limits.clone(),
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),

@@ -120,7 +120,7 @@ fn question_about(agent: AgentId) -> String {
 /// Returns what is read of a report after this answer; `silence` stands there if there is none.
 fn as_answered(report: &str, answer: Option<&Answer>, silence: &str) -> String {
     match answer {
-        Some(Answer::Once | Answer::Always | Answer::Project) => report.to_owned(),
+        Some(Answer::Once | Answer::Always | Answer::Everyone | Answer::Project) => report.to_owned(),
         // What the program had escaped in it was so when it was edited.
         Some(Answer::Edited { text }) => {
             format!("[The user has edited this report.]\n{}\n", sanitize(text.trim_end()))

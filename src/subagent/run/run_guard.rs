@@ -115,8 +115,8 @@ impl RunGuard {
             Ok(apart) => apart,
             Err(outcome) => return outcome,
         };
-        let agent = apart.as_ref().unwrap_or(agent);
-        let (outcome, _) = run(agent, transcript).await;
+        let agent = self.tree.briefed(apart.as_ref().unwrap_or(agent)).await;
+        let (outcome, _) = run(&agent, transcript).await;
         self.state = RunGuardState::Ended;
         outcome
     }

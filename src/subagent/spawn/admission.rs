@@ -194,6 +194,7 @@ impl Tree {
         let summarizer = connection.side_model(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
         let judge = connection.side_model(setup.review.judge.as_deref(), &parent.main, &setup.resolve_model);
         let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
+        let memory = self.memory_for(Some(&spec.definition), workspace.as_ref());
         let own = Parent {
             id,
             depth,
@@ -218,6 +219,7 @@ impl Tree {
             permissions,
             approver: setup.approver.clone(),
             freshness: self.freshness(name),
+            memory,
             limits,
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),

@@ -6,6 +6,7 @@
 pub(super) mod admission;
 pub(super) mod capabilities;
 pub(super) mod memory;
+pub(super) mod memory_files;
 pub(super) mod prompt;
 pub(super) mod slot_queue;
 

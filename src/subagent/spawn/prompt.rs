@@ -35,22 +35,27 @@ impl PromptEnvironment {
             .replace("{{branch}}", &self.branch.as_deref().map_or_else(|| "none".to_owned(), quoted))
     }
 
-    pub fn main_prompt(&self) -> Arc<str> {
-        joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS)])
+    pub fn main_prompt(&self, memory_files: &str) -> Arc<str> {
+        joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS), memory_files])
     }
 
     /// Returns the system prompt of a main agent that works as a definition: the definition's takes the place of the
     /// program's own words on tone and work. What is said of delegation is for one that can delegate.
-    pub fn lead_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, delegation: Delegation) -> Arc<str> {
+    pub fn lead_prompt(
+        &self,
+        definition: &AgentDefinition,
+        (notes, memory_files): (Option<&str>, &str),
+        delegation: Delegation,
+    ) -> Arc<str> {
         let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
         let environment = self.fill(SURROUNDINGS);
-        joined([&definition.prompt, memory.unwrap_or_default(), SAFETY, delegation, &environment])
+        joined([&definition.prompt, notes.unwrap_or_default(), SAFETY, delegation, &environment, memory_files])
     }
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
-    pub fn child_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, report_chars: usize) -> Arc<str> {
+    pub fn child_prompt(&self, definition: &AgentDefinition, notes: Option<&str>, report_chars: usize) -> Arc<str> {
         let tail = self.fill(SUBAGENT).replace("{{report_chars}}", &report_chars.to_string());
-        joined([&definition.prompt, memory.unwrap_or_default(), &tail])
+        joined([&definition.prompt, notes.unwrap_or_default(), &tail])
     }
 }
 
@@ -61,7 +66,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Joins what there is of the sections by blank lines.
-fn joined<const N: usize>(sections: [&str; N]) -> Arc<str> {
+pub(in crate::subagent) fn joined<const N: usize>(sections: [&str; N]) -> Arc<str> {
     let sections: Vec<&str> = sections.iter().map(|section| section.trim()).filter(|text| !text.is_empty()).collect();
     sections.join("\n\n").into()
 }

@@ -193,9 +193,10 @@ impl Tree {
             WorktreeNews::Made { branch: workspace.worktree.branch.clone(), path: workspace.worktree.root.clone() };
         let system = self.child_prompt(&isolation, Some(&workspace));
         let place = workspace.place.clone();
+        let memory = self.memory_for(Some(&isolation.definition), Some(&workspace));
         let tools = self.offered_tools(Parent { capabilities, workspace: Some(workspace), ..own });
         self.sink().emit_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
-        Ok(Some(Agent { system, tools, place, permissions, freshness, ..agent.clone() }))
+        Ok(Some(Agent { system, tools, place, permissions, freshness, memory, ..agent.clone() }))
     }
 
     pub(in crate::subagent) fn child_prompt(
@@ -261,7 +262,7 @@ impl Tree {
 
     /// Returns permissions that keep an agent in its worktree: closed are the files it was made from, the project, and the
     /// worktrees of all others.
-    fn fenced(&self, permissions: Permissions, workspace: &Workspace) -> Permissions {
+    pub(in crate::subagent) fn fenced(&self, permissions: Permissions, workspace: &Workspace) -> Permissions {
         let setup = self.setup();
         let worktree = &workspace.worktree;
         let mut closed = vec![setup.place.project.as_ref().clone()];

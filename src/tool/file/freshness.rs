@@ -3,7 +3,7 @@
 //! Owns what one agent has seen. Leaves what all of them have written to `writers`. Invariant: what counts as fresh is
 //! what the agent saw last, unless the file's stamp has changed since or another agent has written it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,8 @@ pub struct Freshness {
     name: Arc<str>,
     pub(in crate::tool) writers: Writers,
     seen: Mutex<HashMap<PathBuf, Seen>>,
+    /// What was read or written since somebody asked for it.
+    touched: Mutex<BTreeSet<PathBuf>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +84,7 @@ impl Freshness {
     /// Returns the knowledge of an agent that has read nothing. `name` is how other agents hear of what it writes.
     #[must_use]
     pub fn new(name: &str, writers: &Writers) -> Self {
-        Self { name: name.into(), writers: writers.clone(), seen: Mutex::default() }
+        Self { name: name.into(), writers: writers.clone(), seen: Mutex::default(), touched: Mutex::default() }
     }
 
     /// Returns the number of the file's last write by any agent, to be asked for before the file is opened.
@@ -93,12 +95,14 @@ impl Freshness {
     /// Notes that the agent has seen the file in this state, `write` being what [`Self::last_write`] said before.
     pub(in crate::tool) fn note_read(&self, path: &Path, stamp: Stamp, write: u64) {
         self.seen().insert(path.to_path_buf(), Seen { stamp, write });
+        self.touch(path);
     }
 
     /// Notes that the agent has brought the file into this state.
     pub(in crate::tool) fn note_write(&self, path: &Path, stamp: Stamp, tool: &'static str) {
         let write = self.writers.note(path, &self.name, tool);
         self.seen().insert(path.to_path_buf(), Seen { stamp, write });
+        self.touch(path);
     }
 
     /// Compares the file's present state with the one the agent saw.
@@ -113,6 +117,15 @@ impl Freshness {
             _ if !seen.stamp.has_content_of(&now) => Knowledge::Stale(None),
             _ => Knowledge::Fresh,
         }
+    }
+
+    /// Returns the files that were read or written since this was asked last, by their resolved paths.
+    pub fn take_touched(&self) -> BTreeSet<PathBuf> {
+        std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn touch(&self, path: &Path) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf());
     }
 
     fn seen(&self) -> MutexGuard<'_, HashMap<PathBuf, Seen>> {

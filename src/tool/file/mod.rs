@@ -10,7 +10,6 @@ pub(super) mod diff;
 pub(super) mod freshness;
 pub(super) mod image;
 pub(super) mod nearest;
-mod nofollow;
 pub(super) mod path;
 mod replace;
 pub(super) mod rewind;
@@ -25,6 +24,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::ToolOutput;
+use crate::nofollow;
 
 /// Why a file cannot be read or written. The messages are for the model.
 #[derive(Debug, thiserror::Error)]

@@ -19,8 +19,8 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::attributes::take_over_attributes;
-use super::nofollow::{look_in, make_folder, open, open_in};
 use super::{FileError, refuse_special};
+use crate::nofollow::{look_in, make_folder, open, open_in};
 use crate::tool::Stamp;
 
 /// How the names of temporary files begin and end.

@@ -216,6 +216,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Reach { .. } => "wants to reach",
         AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
+        AccessKind::Fetch { .. } => "wants to fetch",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing => "wants to use",
     };
@@ -323,6 +324,7 @@ fn covered(grant: &Grant) -> String {
         Grant::Command(_) => "this exact command".to_owned(),
         Grant::Prefix(prefix) => format!("commands starting with {}", reveal_line(prefix)),
         Grant::Edits => "all edits of the project's files".to_owned(),
+        Grant::Domain(host) => format!("pages of {}", reveal_line(host)),
         Grant::Below(top) => format!("reading files under {}", reveal_line(&top.to_string_lossy())),
         Grant::Host(host) => format!("reaching {host}"),
     }
@@ -354,6 +356,7 @@ fn draw_keys(
         (Action::FocusNext, "more"),
         (Action::ShowAll, &more),
         (Action::NextQuestion, "next"),
+        (Action::ApproveEveryone, "all agents"),
     ];
     let mut spans = Vec::new();
     let mut column = 0;
@@ -365,7 +368,9 @@ fn draw_keys(
     for (action, word) in wanted {
         let fits = match action {
             Action::ApproveOnce => view.has_room,
-            Action::ApproveAlways | Action::ApproveProject => request.grant.is_some() && view.unseen == 0,
+            Action::ApproveAlways | Action::ApproveEveryone | Action::ApproveProject => {
+                request.grant.is_some() && view.unseen == 0
+            }
             Action::FocusNext => !focused,
             Action::Editor => focused && request.is_of_report(),
             Action::ShowAll => view.hidden > 0 && view.unseen == 0,

@@ -34,7 +34,7 @@ async fn the_offer_names_the_tools_that_a_child_will_have() {
         ("tools: []", "none"),
         ("tools: read_file, shell, Nonsense, mcp__notes__read", "Read, Bash"),
         ("tools: Read, Bash(git log:*, git show:*)", "Read, Bash(git log:*), Bash(git show:*"),
-        ("disallowedTools: Write, Edit, Bash", "Read, Glob, Grep, LS, TodoWrite, Symbols"),
+        ("disallowedTools: Write, Edit, Bash", "Read, Glob, Grep, LS, TodoWrite, Symbols, WebFetch"),
         ("tools: Read, Bash\ndisallowedTools: Bash(rm:*)", "Read, Bash, but not Bash(rm:*"),
         ("tools: Read, Agent", "Read"),
     ] {

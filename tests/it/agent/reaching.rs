@@ -81,7 +81,7 @@ async fn a_yes_runs_it_again_inside_with_a_way_to_that_host_only() {
 }
 
 #[tokio::test]
-async fn an_answer_for_the_session_holds_for_later_commands_until_it_is_taken_back() {
+async fn an_answer_for_the_session_holds_for_later_commands() {
     let server = Server::new();
     let Some(mut it) = OneCommand::new(&format!("{ASK} ask {}", server.place), PermissionMode::Default).await else {
         return;

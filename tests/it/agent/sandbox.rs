@@ -35,7 +35,7 @@ impl OneCommand {
         let done = |turn| reply(json!({"turn": turn}), vec![json!({"say": "done"})]);
         let provider = script(&[bash(0), done(1), bash(2), done(3)]);
         let parts = Parts::new(provider.clone());
-        let (tools, unattended) = (standard_tools(&shell), !attended);
+        let (tools, unattended) = (standard_tools(&shell, &belvedere::tool::Fetcher::default()), !attended);
         let parts = Parts { mode, tools, unattended, sandbox: Some(sandbox.clone()), ..parts };
         Some(Self { session: Session::start(parts), provider, sandbox, outside })
     }

@@ -9,6 +9,7 @@ use belvedere::agent::{
     Agent, AgentEvent, AtEnd, Cancel, EventKind, Inbox, LogEvent, Place, SessionEvent, Sink, Status, StopCause,
     ToolEvent, TurnEvent,
 };
+use belvedere::memory::GivenMemory;
 use belvedere::message::{AgentId, Message, Transcript};
 use belvedere::permission::{Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions, ToolKind};
 use belvedere::provider::scripted::Scripted;
@@ -357,6 +358,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         permissions: permissions.clone(),
         approver: Arc::new(Distracted(permissions)),
         freshness: Arc::default(),
+        memory: GivenMemory::default(),
         limits: TreeLimits::default().child,
         budget: belvedere::agent::Budget::default(),
         sink: Sink::new(Vec::new(), Secrets::default()),

@@ -123,6 +123,7 @@ fn every_answer_has_its_key_in_the_region() {
     for (chord, answer) in [
         ("y", Answer::Once),
         ("a", Answer::Always),
+        ("w", Answer::Everyone),
         ("p", Answer::Project),
         ("n", Answer::No { comment: None }),
         ("e<enter>", Answer::No { comment: None }),

@@ -9,7 +9,7 @@ use crate::screens::snapshots::check;
 use crate::screens::stage::Stage;
 
 fn part(kind: PartKind, agent: Option<&str>, tokens: u64) -> ContextPart {
-    ContextPart { kind, agent: agent.map(str::to_owned), bytes: tokens * 4, tokens }
+    ContextPart { kind, agent: agent.map(str::to_owned), file: None, bytes: tokens * 4, tokens }
 }
 
 fn measured(tokens: u64) -> EventKind {

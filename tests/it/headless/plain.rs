@@ -88,7 +88,7 @@ fn an_approval_is_one_line_and_its_answer_is_a_letter() {
     let question = session.until(" asks: ");
     assert_eq!(
         question,
-        "main asks: Bash touch made.txt? [y]es once, [a]lways this session or [p]roject Bash(touch made.txt), [n]o, [s]how\n"
+        "main asks: Bash touch made.txt? [y]es once, [a]lways this session, [w] for all agents, or [p]roject Bash(touch made.txt), [n]o, [s]how\n"
     );
     session.line("perhaps");
     session.until("answer the question first");

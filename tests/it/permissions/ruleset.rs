@@ -1,7 +1,7 @@
 //! Rules of settings files: deny, then ask, then allow.
 
 use belvedere::permission::{
-    Access, AccessKind, Confinement, Decision, Grants, PermissionMode, Permissions, Project, RuleEffect, RuleSet,
+    Access, AccessKind, Confinement, Decision, Grant, Grants, PermissionMode, Permissions, Project, RuleEffect, RuleSet,
 };
 use proptest::prelude::*;
 
@@ -220,6 +220,39 @@ fn whole_tools_and_agents_are_denied_by_name() {
     assert!(is_denied(&permissions.decide(&by_write)), "`Edit` is about all tools that write");
     let search = Access::new("mcp__github__push", AccessKind::Nothing);
     assert!(is_denied(&permissions.decide(&search)));
+}
+
+fn page(host: &str) -> Access {
+    Access::new("WebFetch", AccessKind::Fetch { url: format!("https://{host}/x"), host: host.to_owned() })
+}
+
+#[test]
+fn pages_are_allowed_and_denied_by_their_host() {
+    let allowed = ["WebFetch(domain:docs.rs)", "WebFetch(domain:*.example.org)"];
+    let set = all(&["WebFetch(domain:evil.example)"], &["WebFetch(domain:ask.org)"], &allowed);
+    for mode in [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::Plan] {
+        let permissions = under(set.clone(), mode);
+        for allowed in ["docs.rs", "www.example.org"] {
+            assert_eq!(permissions.decide(&page(allowed)), Decision::Allow, "{allowed} in {mode}");
+        }
+        for asks in ["example.com", "example.org", "notdocs.rs", "www.docs.rs", "docs.rs.evil.com", "sub.ask.org"] {
+            assert_eq!(permissions.decide(&page(asks)), Decision::Ask, "{asks} in {mode}");
+        }
+    }
+    let bypass = under(set, PermissionMode::BypassPermissions);
+    for denied in ["evil.example", "a.b.evil.example"] {
+        assert!(is_denied(&bypass.decide(&page(denied))), "{denied}");
+    }
+    assert_eq!(bypass.decide(&page("ask.org")), Decision::Ask, "what asks does so in every mode");
+    assert_eq!(bypass.decide(&page("notevil.example")), Decision::Allow);
+    let permissions = under(ruleset(RuleEffect::Ask, &[]), PermissionMode::Default);
+    let grant = permissions.offer(&page("docs.rs")).unwrap();
+    assert_eq!(grant.to_string().parse(), Ok(grant.clone()));
+    assert_eq!(grant.as_rule().as_deref(), Some("WebFetch(domain:docs.rs)"));
+    permissions.grant(grant);
+    assert_eq!(permissions.decide(&page("docs.rs")), Decision::Allow);
+    assert_eq!(permissions.decide(&page("crates.io")), Decision::Ask);
+    assert!("WebFetch(domain:*)".parse::<Grant>().is_err() && "WebFetch(x)".parse::<Grant>().is_err());
 }
 
 proptest! {

@@ -10,6 +10,7 @@ mod agent_files;
 mod answers;
 mod choices;
 mod exports;
+mod pages;
 mod records;
 mod repository;
 mod rights;
@@ -31,7 +32,7 @@ pub struct Property {
     pub seeds: &'static str,
 }
 
-pub const ALL: [Property; 15] = [
+pub const ALL: [Property; 16] = [
     Property { name: "sanitizer", check: text::sanitizer, seeds: "" },
     Property { name: "columns", check: text::columns, seeds: "" },
     Property { name: "answers", check: answers::answers, seeds: "providers" },
@@ -41,6 +42,7 @@ pub const ALL: [Property; 15] = [
     Property { name: "agent_files", check: agent_files::files, seeds: "agents" },
     Property { name: "narrowing", check: agent_files::narrowing, seeds: "agents" },
     Property { name: "exports", check: exports::exports, seeds: "" },
+    Property { name: "pages", check: pages::pages, seeds: "" },
     Property { name: "records", check: records::records, seeds: "" },
     Property { name: "keymap", check: settings::keymap, seeds: "" },
     Property { name: "theme", check: settings::theme, seeds: "" },

@@ -182,6 +182,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         config: Config::default(),
         rules: SessionRules::default(),
         trust: FolderTrust::default(),
+        memory: belvedere::memory::MemorySources::default(),
         diagnostics: Vec::new(),
         paths: None,
         ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },

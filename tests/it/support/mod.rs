@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, LogEvent, Outcome, Place, SessionEvent, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
+use belvedere::memory::MemorySources;
 use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
@@ -41,7 +42,7 @@ fn make_repository(root: &std::path::Path) {
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
-    belvedere::tool::standard_tools(&shell())
+    belvedere::tool::standard_tools(&shell(), &belvedere::tool::Fetcher::default())
 }
 
 pub(crate) fn shell() -> Shell {
@@ -115,6 +116,8 @@ pub(crate) struct Parts {
     pub(crate) folder: Option<TempDir>,
     /// In place of the git on the `PATH`.
     pub(crate) git: Option<PathBuf>,
+    /// Where memory files are looked for.
+    pub(crate) memory: MemorySources,
     /// Files of the project before anything starts: path and content.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
@@ -136,6 +139,7 @@ impl Parts {
         Self {
             provider,
             sandbox: None,
+            memory: MemorySources::default(),
             tools: standard_tools(),
             mode: PermissionMode::Default,
             limits,
@@ -232,6 +236,11 @@ impl Session {
             resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
             compact_model: parts.compact_model,
+            memory: if parts.memory.is_project {
+                MemorySources { claude: Some(home.join(".claude")), home: Some(home.clone()), ..parts.memory }
+            } else {
+                parts.memory
+            },
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: parts.keep_report.unwrap_or_else(|| keep_in(reports.path())),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),

@@ -278,7 +278,10 @@ fn shell(names: &[&str]) -> belvedere::tool::Shell {
 #[tokio::test]
 async fn the_environment_is_a_list_of_what_commands_need() {
     let bench = Bench::new();
-    let tools = belvedere::tool::standard_tools(&shell(&["DATABASE_URL", "MYAPP_*", "OPENAI_*", "BASH_ENV", "GIT_*"]));
+    let tools = belvedere::tool::standard_tools(
+        &shell(&["DATABASE_URL", "MYAPP_*", "OPENAI_*", "BASH_ENV", "GIT_*"]),
+        &belvedere::tool::Fetcher::default(),
+    );
     let text = text_of(&super::run(&tools, "Bash", json!({"command": "env"}), &bench.context).await);
     assert!(!text.contains("canary"), "{text}");
     if std::env::var_os("DATABASE_URL").is_some() {

@@ -14,6 +14,7 @@ mod searches;
 mod symbol_kinds;
 mod symbols;
 mod text;
+mod web;
 mod writers;
 
 use crate::support::standard_tools;

@@ -1,6 +1,6 @@
 //! Opening a path in which no part may be a symbolic link.
 //!
-//! Owns the way from a resolved path to a descriptor. Leaves what may be opened to `file`. Invariant: a descriptor leads
+//! Owns the way from a resolved path to a descriptor. Leaves what may be opened to its callers. Invariant: a descriptor leads
 //! to the place that its path names: all links were followed before the path was judged, so a link that is met while
 //! opening has come since, and is refused.
 
@@ -18,7 +18,8 @@ const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const LOOK: OFlags = OFlags::NONBLOCK;
 
-pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+/// Opens a resolved path with these flags. Fails with `ELOOP` where a part of it is a link.
+pub fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC;
     #[cfg(any(target_os = "linux", target_os = "android"))]
     match rustix::fs::openat2(CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
@@ -44,21 +45,23 @@ fn open_by_parts(path: &Path, flags: OFlags) -> io::Result<File> {
     Ok(place)
 }
 
-pub(super) fn open_in(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
+/// Opens an entry of a folder. Fails with `ELOOP` if it is a link.
+pub fn open_in(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
     Ok(File::from(openat(folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?))
 }
 
 /// Returns what is known of an entry of a folder; of a link, what is known of the link.
-pub(super) fn look_in(folder: &File, name: &OsStr) -> io::Result<Metadata> {
+pub fn look_in(folder: &File, name: &OsStr) -> io::Result<Metadata> {
     open_in(folder, name, LOOK)?.metadata()
 }
 
-pub(super) fn look(path: &Path) -> io::Result<Metadata> {
+/// Returns what is known of a resolved path, without the right to read what is there.
+pub fn look(path: &Path) -> io::Result<Metadata> {
     open(path, LOOK)?.metadata()
 }
 
 /// Opens a folder, to work with the entries below it. It and those above it are made if need be.
-pub(super) fn make_folder(path: &Path) -> io::Result<File> {
+pub fn make_folder(path: &Path) -> io::Result<File> {
     match open(path, LOOK | OFlags::DIRECTORY) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
