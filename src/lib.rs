@@ -123,8 +123,8 @@
 //!   **host entry** how the user has listed it. **Markdown** is what becomes of a page.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
-//!   what policies are made of; an **intrusion** is what a command put where nothing may be written. The **sandbox proxy** is
-//!   its way to the hosts on a list.
+//!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what a command put where
+//!   nothing may be written. The **sandbox proxy** is its way to the hosts on a list.
 //! - **Host port**: where a connection goes. **Refused inside** is what the sandbox has refused to a command, as the proxy
 //!   knows or as a **refused line** of its output says; the **line status** is whether its exit status would tell.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The

@@ -1,6 +1,9 @@
-//! Whose certificates are believed.
+//! What all HTTP clients share: whose certificates are believed, and why a request failed.
 //!
-//! Owns making clients that know them. Leaves requests to those who make them. Invariant: where the system has certificates, only those count.
+//! Owns making clients that know the certificates. Leaves requests to those who make them. Invariant: where the system has
+//! certificates, only those count.
+
+use std::error::Error;
 
 use reqwest::{Client, ClientBuilder};
 
@@ -30,4 +33,14 @@ pub fn without_certificates(settings: ClientBuilder) -> reqwest::Result<Client> 
 /// A second installation fails, which is as good.
 fn install_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// Returns the error at the bottom of all that wrap it.
+#[must_use]
+pub fn root_cause(error: &reqwest::Error) -> &dyn Error {
+    let mut root: &dyn Error = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root
 }

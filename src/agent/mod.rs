@@ -20,6 +20,7 @@ mod asking;
 mod attempt;
 pub mod budget;
 mod context;
+mod disk;
 mod dispatch;
 mod driver;
 mod event;
@@ -38,6 +39,7 @@ pub use crate::message::Spent;
 pub use budget::Budget;
 pub use context::summary::summary_in;
 pub use context::{ContextEvent, ContextPart, ContextUse, PartKind};
+pub use disk::read_from_disk;
 pub use driver::{compact, run};
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, Spawn, SpawnOptions,

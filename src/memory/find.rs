@@ -12,8 +12,10 @@ use super::text::{MemoryImport, imports, without_comments};
 use super::{MemoryFile, MemoryOwner, MemoryRead, MemoryReader, read};
 use crate::message::{Diagnostic, without_dots};
 use crate::permission::{Access, AccessKind, Decision};
-use crate::sandbox::is_secret_place;
+use crate::sandbox::SecretPlaces;
 
+/// Names of the files of a folder for which its `AGENTS.md` does not count.
+pub(super) const CLAUDE_NAMES: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
 /// How many files lie between a memory file and what is imported at most, that one included.
 const MAX_HOPS: usize = 4;
 /// Files that one agent is given.
@@ -35,8 +37,9 @@ const FOREIGN: [&str; 10] =
 impl MemoryReader {
     /// Reads all files that hold here, and those that belong to files the agent has `touched`, by their resolved paths.
     pub fn read(&self, touched: &BTreeSet<PathBuf>) -> MemoryRead {
-        let mut gather =
-            Gather { reader: self, found: MemoryRead::default(), known: BTreeSet::new(), chars: 0, touched };
+        let secrets = SecretPlaces::below(self.sources.home.as_deref());
+        let (found, known) = (MemoryRead::default(), BTreeSet::new());
+        let mut gather = Gather { reader: self, secrets, found, known, chars: 0, touched };
         gather.of_users();
         if self.sources.is_project && !self.sources.trust.waits() {
             gather.of_project();
@@ -59,6 +62,7 @@ struct Wanted {
 
 struct Gather<'a> {
     reader: &'a MemoryReader,
+    secrets: SecretPlaces,
     found: MemoryRead,
     /// What was read, by resolved paths.
     known: BTreeSet<PathBuf>,
@@ -124,9 +128,8 @@ impl Gather<'_> {
             is_nested,
             import: None,
         };
-        let names = ["CLAUDE.md", ".claude/CLAUDE.md"];
-        let is_claude = names.iter().any(|name| is_there(&folder.join(name)));
-        for name in if is_claude { &names[..] } else { &["AGENTS.md"] } {
+        let is_claude = CLAUDE_NAMES.iter().any(|name| is_there(&folder.join(name)));
+        for name in if is_claude { &CLAUDE_NAMES[..] } else { &["AGENTS.md"] } {
             self.add(wanted(name, owner));
         }
         if !is_nested && owner == MemoryOwner::Project {
@@ -175,9 +178,10 @@ impl Gather<'_> {
         }
         if let Some(paths) = rule.paths {
             let root = self.reader.project.as_path();
-            let is_meant = |path: &PathBuf| path.strip_prefix(root).is_ok_and(|below| paths.is_match(below));
-            if !self.touched.iter().any(is_meant) {
-                return;
+            match paths.mean_any(self.touched.iter().filter_map(|path| path.strip_prefix(root).ok())) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return self.report(&wanted, format!("{error}.")),
             }
             wanted.is_nested = true;
         }
@@ -225,7 +229,7 @@ impl Gather<'_> {
     /// Says why a file is not read, by its resolved path.
     fn refusal(&mut self, wanted: &Wanted, real: &Path) -> Option<String> {
         let reader = self.reader;
-        if is_secret_place(real, reader.sources.home.as_deref()) {
+        if self.secrets.hold(real) {
             return Some("it may hold keys. Not read.".to_owned());
         }
         let is_inside = wanted.bounds.as_ref().is_none_or(|bounds| real.starts_with(bounds));
@@ -287,7 +291,7 @@ impl Gather<'_> {
     }
 }
 
-fn is_there(path: &Path) -> bool {
+pub(super) fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::find::{CLAUDE_NAMES, is_there};
 use super::{MemoryOwner, MemoryReader, read};
 use crate::message::line_end;
 
@@ -74,8 +75,7 @@ impl MemoryReader {
     /// Returns the files that take lines: the project's, the user's for this project, the user's for all.
     fn takers(&self) -> Vec<(PathBuf, MemoryOwner)> {
         let root = self.project.as_path();
-        let names = ["CLAUDE.md", ".claude/CLAUDE.md"];
-        let there = names.into_iter().find(|name| root.join(name).symlink_metadata().is_ok());
+        let there = CLAUDE_NAMES.into_iter().find(|name| is_there(&root.join(name)));
         let mut takers = Vec::new();
         if self.sources.is_project {
             takers.push((root.join(there.unwrap_or("AGENTS.md")), MemoryOwner::Project));
@@ -110,15 +110,15 @@ impl MemoryReader {
         let taker = self.takers().into_iter().find(|(taker, _)| taker == path);
         let (_, owner) = taker.ok_or_else(|| format!("{} takes no lines.", path.display()))?;
         let real = self.place_of(path, owner)?;
-        let is_there = real.symlink_metadata().is_ok();
-        let before = if is_there { read::whole(&real)? } else { String::new() };
+        let exists = is_there(&real);
+        let before = if exists { read::whole(&real)? } else { String::new() };
         let end = match before.split_inclusive('\n').next().map(line_end) {
             Some(end) if !end.is_empty() => end,
             _ => "\n",
         };
         let gap = if before.is_empty() || before.ends_with('\n') { "" } else { end };
         let text = format!("{before}{gap}{}{end}", entry(line));
-        replace(&real, &text, is_there).map_err(|error| format!("cannot be written: {error}."))?;
+        replace(&real, &text, exists).map_err(|error| format!("cannot be written: {error}."))?;
         Ok(self.shown(path))
     }
 
@@ -131,7 +131,7 @@ impl MemoryReader {
         if !folder.exists() {
             std::fs::create_dir_all(folder).map_err(why)?;
         }
-        let real = if path.symlink_metadata().is_ok() {
+        let real = if is_there(path) {
             path.canonicalize().map_err(why)?
         } else {
             folder.canonicalize().map_err(why)?.join(name)
@@ -150,11 +150,11 @@ fn entry(line: &str) -> String {
 }
 
 /// Puts a new version in the place of a file, with its rights.
-fn replace(path: &Path, text: &str, is_there: bool) -> std::io::Result<()> {
+fn replace(path: &Path, text: &str, exists: bool) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(text.as_bytes())?;
-    let rights = if is_there {
+    let rights = if exists {
         path.symlink_metadata()?.permissions()
     } else {
         std::os::unix::fs::PermissionsExt::from_mode(0o644)

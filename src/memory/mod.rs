@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::message::Diagnostic;
-use crate::permission::{Owner, Permissions};
+use crate::permission::{Grants, Owner, PermissionMode, Permissions, Project, RuleSet};
 
 pub use given::{GivenMemory, MEMORY_TAG, MemoryNews, gives_memory};
 pub use list::{ListedMemory, MemoryAnswer, MemoryRequest};
@@ -134,6 +134,16 @@ pub struct MemoryReader {
     pub project: Arc<PathBuf>,
     /// What rules keep from every agent is kept from these files, too.
     pub permissions: Permissions,
+}
+
+impl MemoryReader {
+    /// Returns a reader for no agent: nothing but `rules` is kept from it.
+    #[must_use]
+    pub fn under(sources: MemorySources, cwd: Arc<PathBuf>, project: Arc<PathBuf>, rules: RuleSet) -> Self {
+        let ground = Project::at(project.as_ref().clone());
+        let permissions = Permissions::new(ground, PermissionMode::Default, Grants::default()).under(rules);
+        Self { sources, cwd, project, permissions }
+    }
 }
 
 /// What was found.

@@ -3,7 +3,9 @@
 //! Pure. Owns the head and the patterns in it. Leaves which files there are to `find`. Source of the format: the
 //! documentation of Claude Code. Invariant: a head that cannot be understood limits nothing in silence: it is said.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::path::Path;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
 use crate::message::split_list;
@@ -18,9 +20,27 @@ const MAX_HEAD: usize = 16 << 10;
 pub(super) struct MemoryRule<'a> {
     pub(super) text: &'a str,
     /// Which files it is about, by paths below the project's root; `None` if it always holds.
-    pub(super) paths: Option<GlobSet>,
+    pub(super) paths: Option<RulePaths>,
     /// What is wrong with its head.
     pub(super) problem: Option<String>,
+}
+
+/// Patterns of paths below the project's root.
+#[derive(Debug)]
+pub(super) struct RulePaths(Vec<Glob>);
+
+impl RulePaths {
+    /// Returns `true` if one of the paths is meant. The patterns are compiled only for that, which takes longer than all
+    /// else: at the start, nobody has touched a file.
+    pub(super) fn mean_any<'p>(&self, mut paths: impl Iterator<Item = &'p Path>) -> Result<bool, globset::Error> {
+        let Some(first) = paths.next() else { return Ok(false) };
+        let mut set = GlobSetBuilder::new();
+        for glob in &self.0 {
+            set.add(glob.clone());
+        }
+        let set: GlobSet = set.build()?;
+        Ok(std::iter::once(first).chain(paths).any(|path| set.is_match(path)))
+    }
 }
 
 #[derive(Deserialize)]
@@ -52,22 +72,19 @@ impl<'a> MemoryRule<'a> {
         if patterns.is_empty() {
             return always;
         }
-        let mut set = GlobSetBuilder::new();
+        let mut globs = Vec::new();
         let mut problem = (patterns.len() > MAX_PATTERNS).then(|| format!("only {MAX_PATTERNS} of its paths count"));
         for pattern in patterns.iter().take(MAX_PATTERNS) {
             let plain = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
             // A folder stands for what is below it.
             for glob in [plain.to_owned(), format!("{plain}/**")] {
                 match GlobBuilder::new(&glob).literal_separator(true).build() {
-                    Ok(glob) => drop(set.add(glob)),
+                    Ok(glob) => globs.push(glob),
                     Err(error) => problem = Some(format!("`{pattern}` is no pattern of paths ({})", error.kind())),
                 }
             }
         }
-        match set.build() {
-            Ok(paths) => Self { paths: Some(paths), problem, ..always },
-            Err(error) => Self { paths: Some(GlobSet::empty()), problem: Some(error.to_string()), ..always },
-        }
+        Self { paths: Some(RulePaths(globs)), problem, ..always }
     }
 }
 

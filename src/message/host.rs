@@ -1,7 +1,7 @@
 //! A host and a port that a program wants to reach.
 //!
-//! Owns which names are hosts, and the one way each is written. Leaves which addresses are near to `address`. Invariant: no two spellings of
-//! one host are two hosts: letters are small and of ASCII, addresses are written in full.
+//! Owns which names are hosts, and the one way each is written. Leaves which addresses are near to `address`. Invariant: no
+//! two spellings of one host are two hosts: letters are small and of ASCII, addresses are written in full.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -112,6 +112,12 @@ impl From<HostPort> for String {
     fn from(host: HostPort) -> Self {
         host.to_string()
     }
+}
+
+/// Returns `true` if a host lies below another in the tree of names.
+#[must_use]
+pub fn is_host_below(top: &str, host: &str) -> bool {
+    host.strip_suffix(top).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Reads an address as inet_aton(3) does: one to four numbers, in tens, eights or sixteens, of which the last fills what is

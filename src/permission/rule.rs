@@ -14,7 +14,7 @@ use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_wor
 use super::readers::doubt_about;
 use super::syntax::{Form, Word};
 use super::{Access, AccessKind, Confinement, Project, ToolKind};
-use crate::message::{canonical_name, loose_name};
+use crate::message::{canonical_name, is_host_below, loose_name};
 
 /// Name of the tool whose scopes are kinds of agents.
 const AGENT: &str = "Agent";
@@ -406,10 +406,6 @@ fn globs_of(whole: &str) -> Option<[GlobMatcher; 2]> {
 
 fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
     globs.iter().any(|glob| glob.is_match(path))
-}
-
-fn is_host_below(top: &str, host: &str) -> bool {
-    host.strip_suffix(top).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Returns `true` if something below `folder` can match: the pattern's parts before its first wildcard lie there.

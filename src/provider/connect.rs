@@ -120,15 +120,6 @@ pub(super) fn plain_advice(base: &Url, words: &str) -> Option<Advice> {
     wants_tls.then(|| ("the server speaks only TLS".to_owned(), USE_TLS))
 }
 
-/// Returns the error at the bottom of all that wrap it.
-pub(super) fn root(error: &reqwest::Error) -> &dyn Error {
-    let mut root: &dyn Error = error;
-    while let Some(source) = root.source() {
-        root = source;
-    }
-    root
-}
-
 /// Finds an error among those that wrap each other. An I/O error hides the one that it was made of from `source`.
 fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -23,7 +23,7 @@ use super::stream;
 use super::table::dialect_at;
 use super::wire_api::WireApi;
 use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
-use crate::network::{with_certificates, without_certificates};
+use crate::network::{root_cause, with_certificates, without_certificates};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -148,7 +148,7 @@ impl Http {
     }
 
     pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
-        let root = connect::root(error).to_string();
+        let root = root_cause(error).to_string();
         let tls = if error.is_connect() { connect::tls_advice(error) } else { None };
         // A server that has answered without TLS does not want it.
         let has_answered = self.may_be_stale.load(Ordering::Relaxed);

@@ -28,7 +28,7 @@ pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 pub use facts::SandboxFacts;
-pub use places::{GitDirs, SandboxPlaces, is_secret_place};
+pub use places::{GitDirs, SandboxPlaces, SecretPlaces};
 pub use policy::{Intrusion, SandboxPolicy};
 pub use proxy::{HostEntry, Hosts, SandboxProxy};
 pub use session::{Sandbox, SandboxChange, SandboxState};

@@ -165,14 +165,24 @@ impl SandboxPlaces {
     }
 }
 
-/// Returns `true` for a resolved path that is hidden from every command, whatever the user has set: keys, credentials,
-/// histories.
-pub fn is_secret_place(path: &Path, home: Option<&Path>) -> bool {
-    let home = home.unwrap_or(Path::new("/"));
-    data().hidden.iter().map(|name| home.join(name)).any(|place| {
-        let real = real(&place);
-        path.starts_with(&place) || real.is_some_and(|real| path.starts_with(real))
-    })
+/// What is hidden from every command, whatever the user has set: keys, credentials, histories.
+#[derive(Debug)]
+pub struct SecretPlaces(Vec<PathBuf>);
+
+impl SecretPlaces {
+    /// Finds the places of a user, by their own names and by where links lead. Blocks.
+    #[must_use]
+    pub fn below(home: Option<&Path>) -> Self {
+        let home = home.unwrap_or(Path::new("/"));
+        let named = data().hidden.iter().map(|name| home.join(name));
+        Self(named.flat_map(|place| [real(&place), Some(place)]).flatten().collect())
+    }
+
+    /// Returns `true` for a resolved path that is one of them, or lies there.
+    #[must_use]
+    pub fn hold(&self, path: &Path) -> bool {
+        self.0.iter().any(|place| path.starts_with(place))
+    }
 }
 
 fn real(path: impl AsRef<Path>) -> Option<PathBuf> {

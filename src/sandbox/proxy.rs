@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::message::{HostPort, is_near};
+use crate::message::{HostPort, is_host_below, is_near};
 
 /// The port of the proxy inside, where all ports are free.
 pub(super) const PORT: u16 = 3128;
@@ -73,7 +73,7 @@ impl Hosts {
             let (name, own) = name.rsplit_once(':').map_or((name.as_str(), None), |(name, own)| (name, Some(own)));
             own.is_none_or(|own| own == port.to_string())
                 && match name.strip_prefix("*.") {
-                    Some(top) => host.strip_suffix(top).is_some_and(|rest| rest.ends_with('.')),
+                    Some(top) => is_host_below(top, host),
                     None => name == host,
                 }
         };

@@ -17,12 +17,12 @@ use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
-use crate::permission::{FolderTrust, Grants, PermissionMode, Permissions, Project};
+use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::{Fetcher, Shell, standard_tools};
+use crate::tool::known_tools;
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -120,10 +120,8 @@ impl Bootstrap {
     pub fn memory_reader(&self) -> Option<MemoryReader> {
         let Place { cwd, project, .. } = self.place.clone();
         let rules = self.rules.ruleset(self.trust.is_trusted);
-        let ground = Project::at(project.as_ref().clone());
-        let permissions = Permissions::new(ground, PermissionMode::Default, Grants::default()).under(rules);
         let sources = self.memory.clone();
-        (!sources.is_empty()).then_some(MemoryReader { sources, cwd, project, permissions })
+        (!sources.is_empty()).then(|| MemoryReader::under(sources, cwd, project, rules))
     }
 
     pub fn log_file(&self) -> Option<PathBuf> {
@@ -273,7 +271,7 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
 
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.
 pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
-    let tools = standard_tools(&Shell::default(), &Fetcher::default());
+    let tools = known_tools();
     let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
     let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);

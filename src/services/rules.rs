@@ -12,7 +12,7 @@ use crate::permission::{
     BroughtItem, BroughtKind, PermissionMode, Permissions, Places, Rule, RuleEffect, RuleOrigin, RuleSet,
 };
 use crate::sandbox::DeniedPaths;
-use crate::tool::{Fetcher, Shell, ToolSet, standard_tools};
+use crate::tool::{ToolSet, known_tools};
 
 /// Whose word a rule or a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl SessionRules {
     ) -> (Self, Vec<Diagnostic>) {
         // Accesses are judged with links resolved.
         let home = environment.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
-        let tools = standard_tools(&Shell::default(), &Fetcher::default());
+        let tools = known_tools();
         let mut reader = Reader { ground, home: home.as_deref(), tools, all: Self::default(), diagnostics: Vec::new() };
         let of_file = |reader: &mut Reader<'_>, file: &PermissionSettings| {
             let author = if file.tier.is_projects() { Author::Project } else { Author::User };

@@ -18,7 +18,7 @@ use crate::config::Paths;
 use crate::definition::Library;
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::sanitize_line;
-use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Grants, PermissionMode, Permissions, Project};
+use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Permissions, RuleSet};
 use crate::session::TrustedItems;
 
 /// Finds out what the folder brings, and whether the user trusts all of it.
@@ -45,11 +45,8 @@ pub(super) fn look(
 
 /// Returns what memory files of the project would import from outside. Blocks.
 fn imports(memory: &MemorySources, place: &Place) -> Vec<BroughtItem> {
-    let project = Project::at(place.project.as_ref().clone());
-    let permissions = Permissions::new(project, PermissionMode::Default, Grants::default());
-    let sources = memory.clone();
     let (cwd, project) = (place.cwd.clone(), place.project.clone());
-    let read = MemoryReader { sources, cwd, project, permissions }.read(&BTreeSet::new());
+    let read = MemoryReader::under(memory.clone(), cwd, project, RuleSet::default()).read(&BTreeSet::new());
     let item = |path: PathBuf| BroughtItem { kind: BroughtKind::Import, text: path.to_string_lossy().into_owned() };
     read.outside.into_iter().map(item).collect()
 }

@@ -153,6 +153,12 @@ pub fn standard_tools(shell: &Shell, fetcher: &Fetcher) -> ToolSet {
     tools.into_iter().collect()
 }
 
+/// Returns the same tools for what their names and kinds say, with nothing set that a run of them would need.
+#[must_use]
+pub fn known_tools() -> ToolSet {
+    standard_tools(&Shell::default(), &Fetcher::default())
+}
+
 /// Whether calls of one assistant message may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concurrency {

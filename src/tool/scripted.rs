@@ -9,9 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use super::{
-    AnyTool, Args, Concurrency, Fetcher, Plan, Shell, Tool, ToolContext, ToolOutput, ToolView, standard_tools,
-};
+use super::{AnyTool, Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView, known_tools};
 use crate::message::{FileDiff, INTERRUPTED};
 use crate::permission::{AccessKind, Confinement, Preview, ToolKind};
 
@@ -64,7 +62,7 @@ impl ScriptedTool {
     /// # Errors
     /// Returns the first line that is no [`ScriptedResult`].
     pub fn parse(script: &str) -> Result<Vec<Arc<dyn AnyTool>>, ToolScriptError> {
-        let standard = standard_tools(&Shell::default(), &Fetcher::default());
+        let standard = known_tools();
         let mut tools: Vec<Self> = Vec::new();
         for (at, line) in script.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line: ScriptedResult =

@@ -1,19 +1,12 @@
 //! Memory files in the middle of a conversation: those that have changed, and those about files that the agent reads.
 //!
 //! Owns when an agent looks. Leaves the files, and the words about them, to `memory`. Invariants: a change is read with the
-//! user's next message and never before; a slow disk holds up no turn for long.
-
-use std::time::Duration;
-
-use tokio::time::timeout;
+//! user's next message and never before.
 
 use super::{Driver, InboxMessage};
-use crate::agent::EventKind;
+use crate::agent::{EventKind, read_from_disk};
 use crate::memory::gives_memory;
 use crate::message::Message;
-
-/// How long a disk may take.
-const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Driver<'_> {
     /// Adds what is new in memory files to the transcript. A run begins with somebody's words.
@@ -29,15 +22,8 @@ impl Driver<'_> {
             _ => false,
         });
         let memory = agent.memory.clone();
-        let looking = tokio::task::spawn_blocking(move || memory.news(was_spoken_to, touched, was_told));
-        let news = tokio::select! {
-            biased;
-            () = agent.work.cancelled() => return,
-            news = timeout(DISK_TIMEOUT, looking) => match news {
-                Ok(news) => news.unwrap_or_default(),
-                Err(_) => return tracing::warn!("looking at memory files timed out"),
-            },
-        };
+        let look = move || memory.news(was_spoken_to, touched, was_told);
+        let news = read_from_disk(&agent.work, "looking at memory files", look).await.unwrap_or_default();
         for text in news.messages {
             self.receive(InboxMessage::of_program(&agent.secrets.redact(&text))).await;
         }

@@ -4,17 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc;
 
-use super::session::Session;
-
 use crate::export::{ExportError, export, place_of};
 use crate::message::ExportFormat;
 use crate::session::Store;
-
-impl Session {
-    pub(super) fn exported(&mut self, said: &str) {
-        self.notice(said);
-    }
-}
 
 /// What exports this session.
 #[derive(Debug)]

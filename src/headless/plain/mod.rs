@@ -112,7 +112,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             }
             () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
             () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
-            said = session.exporter.ended() => session.exported(&said),
+            said = session.exporter.ended() => session.notice(&said),
             line = next_line(&mut sources.typed) => match line {
                 Some(line) => match session.typed(&line) {
                     NextStep::GoOn => {}

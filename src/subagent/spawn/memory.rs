@@ -6,11 +6,8 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use tokio::time::timeout;
-
-use crate::agent::Cancel;
+use crate::agent::{Cancel, read_from_disk};
 use crate::definition::{AgentDefinition, MemoryScope};
 use crate::permission::PermissionMode;
 use crate::subagent::run::report::escape;
@@ -22,8 +19,6 @@ const MAX_LINES: usize = 200;
 /// Bytes of the file that reach the prompt.
 const MAX_BYTES: usize = 25 << 10;
 const NAME_CHARS: usize = 100;
-/// How long a disk may take.
-const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 
 const FILE: &str = "MEMORY.md";
 
@@ -59,16 +54,8 @@ impl Tree {
             MemoryScope::Local => project.join(".claude/agent-memory-local"),
         };
         let bounds = (scope != MemoryScope::User).then(|| project.as_ref().clone());
-        let reading = tokio::task::spawn_blocking(move || read(&top.join(name), bounds.as_deref()));
-        tokio::select! {
-            () = cancel.cancelled() => None,
-            read = timeout(DISK_TIMEOUT, reading) => {
-                if read.is_err() {
-                    tracing::warn!("reading the notes of an agent timed out");
-                }
-                read.ok()?.ok().flatten()
-            }
-        }
+        let read = move || read(&top.join(name), bounds.as_deref());
+        read_from_disk(cancel, "reading the notes of an agent", read).await.flatten()
     }
 }
 

@@ -2,23 +2,17 @@
 //!
 //! Owns which agents are given them, and from which checkout. Leaves the files to `memory`, and what has changed since to
 //! `agent`. Invariants: an agent is on screen before its
-//! files are read; a slow disk keeps none from starting.
+//! files are read.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::time::timeout;
-
-use crate::agent::{Agent, Cancel};
+use crate::agent::{Agent, Cancel, read_from_disk};
 use crate::definition::AgentDefinition;
 use crate::memory::{GivenMemory, MemoryReader};
 use crate::message::Diagnostic;
 use crate::subagent::spawn::prompt;
 use crate::subagent::tree::Tree;
 use crate::subagent::workspace::Workspace;
-
-/// How long a disk may take.
-const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Tree {
     /// Returns a subagent with the memory files in its prompt, as it was given them first.
@@ -39,8 +33,10 @@ impl Tree {
             return GivenMemory::default();
         }
         let place = self.place_of(workspace);
-        let permissions = setup.permissions.clone();
-        let permissions = workspace.map_or(permissions.clone(), |workspace| self.fenced(permissions, workspace));
+        let permissions = match workspace {
+            Some(workspace) => self.fenced(setup.permissions.clone(), workspace),
+            None => setup.permissions.clone(),
+        };
         let sources = setup.memory.clone();
         GivenMemory::new(MemoryReader { sources, cwd: place.cwd, project: place.project, permissions })
     }
@@ -55,15 +51,7 @@ impl Tree {
             return Default::default();
         }
         let given = memory.clone();
-        let reading = timeout(DISK_TIMEOUT, tokio::task::spawn_blocking(move || given.section()));
-        let read = tokio::select! {
-            () = cancel.cancelled() => return Default::default(),
-            read = reading => read,
-        };
-        let Ok(read) = read else {
-            tracing::warn!("reading memory files timed out");
-            return Default::default();
-        };
+        let read = read_from_disk(cancel, "reading memory files", move || given.section()).await;
         let (section, diagnostics) = read.unwrap_or_default();
         (self.setup().secrets.redact(&section).into(), diagnostics)
     }

@@ -17,10 +17,10 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use tokio::time::{Instant, timeout};
 
-use super::MAX_URL;
 use super::markdown::{Markdown, markdown};
+use super::{MAX_URL, NOT_THE_USER};
 use crate::message::{HostPort, is_near};
-use crate::network::{with_certificates, without_certificates};
+use crate::network::{root_cause, with_certificates, without_certificates};
 use crate::sandbox::{HostEntry, Hosts};
 use crate::tool::limit::size;
 
@@ -158,7 +158,7 @@ impl Fetcher {
             .get(url.clone())
             .header(USER_AGENT, concat!("belvedere/", env!("CARGO_PKG_VERSION")))
             .header(ACCEPT, "text/html, text/markdown, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5");
-        request.send().await.map_err(|error| format!("{url}: {}.", root(&error)))
+        request.send().await.map_err(|error| format!("{url}: {}.", root_cause(&error)))
     }
 
     /// Returns a client that connects to the addresses which the host's name has now, and to no others.
@@ -245,7 +245,7 @@ async fn read(url: Url, mut answer: Response) -> Result<WebPage, String> {
     }
     let mut bytes = Vec::new();
     let mut is_cut = false;
-    while let Some(chunk) = answer.chunk().await.map_err(|error| format!("{url} broke off: {}.", root(&error)))? {
+    while let Some(chunk) = answer.chunk().await.map_err(|error| format!("{url} broke off: {}.", root_cause(&error)))? {
         let room = MAX_PAGE - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
@@ -263,7 +263,7 @@ async fn read(url: Url, mut answer: Response) -> Result<WebPage, String> {
     let Markdown { title, text } = tokio::task::spawn_blocking(parsed).await.map_err(|error| error.to_string())?;
     if !status.is_success() {
         let said: String = text.chars().take(REFUSAL_CHARS).collect();
-        return Err(format!("{url} answers {status}.\n\nWhat follows is what the page says, not the user.\n\n{said}"));
+        return Err(format!("{url} answers {status}.\n\n{NOT_THE_USER}\n\n{said}"));
     }
     Ok(WebPage { url, title, text, is_cut })
 }
@@ -298,13 +298,4 @@ fn decoded(bytes: &[u8], charset: Option<&str>, is_html: bool) -> String {
     };
     let encoding = charset.and_then(named).or_else(|| is_html.then(own).flatten()).unwrap_or(encoding_rs::UTF_8);
     encoding.decode(bytes).0.into_owned()
-}
-
-/// Returns the error at the bottom of all that wrap it.
-fn root(error: &reqwest::Error) -> String {
-    let mut root: &dyn std::error::Error = error;
-    while let Some(source) = root.source() {
-        root = source;
-    }
-    root.to_string()
 }

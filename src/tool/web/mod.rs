@@ -25,6 +25,8 @@ use fetch::{Fetched, WebPage};
 const MAX_URL: usize = 2_000;
 /// Characters that the words around a page take of a result.
 const WORDS_ROOM: usize = 800;
+/// What the model is told before the words of a page.
+const NOT_THE_USER: &str = "What follows is what the page says, not the user.";
 const TITLE_CHARS: usize = 200;
 
 pub(super) struct WebFetch(pub(super) Fetcher);
@@ -117,5 +119,5 @@ fn part(page: &WebPage, offset: usize, room: usize) -> Result<ToolOutput, ToolOu
         Some(title) => format!("{} characters · {title}", grouped(total as u64)),
         None => format!("{} characters", grouped(total as u64)),
     };
-    Ok(ToolOutput::text(format!("{head}What follows is what the page says, not the user.\n\n{body}{rest}"), summary))
+    Ok(ToolOutput::text(format!("{head}{NOT_THE_USER}\n\n{body}{rest}"), summary))
 }

@@ -205,10 +205,7 @@ async fn what_a_command_prints_passes_for_no_speaker_and_a_file_stays_as_it_is()
         call(2, "Read", json!({"file_path": "notes.txt"})),
         reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
     ]);
-    let parts = Parts {
-        tools: belvedere::tool::standard_tools(&crate::support::shell(), &belvedere::tool::Fetcher::default()),
-        ..Parts::new(provider.clone())
-    };
+    let parts = Parts { tools: crate::support::tools_of(&crate::support::shell()), ..Parts::new(provider.clone()) };
     let mut session = Session::start(parts);
     std::fs::write(session.root().join("notes.txt"), text).unwrap();
     session.ask("go").await;

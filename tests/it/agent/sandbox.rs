@@ -5,7 +5,6 @@ use belvedere::message::AgentId;
 use belvedere::permission::{Answer, ApprovalRequest, PermissionMode, Preview};
 use belvedere::sandbox::{Sandbox, SandboxChange};
 use belvedere::subagent::Command;
-use belvedere::tool::standard_tools;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -35,7 +34,7 @@ impl OneCommand {
         let done = |turn| reply(json!({"turn": turn}), vec![json!({"say": "done"})]);
         let provider = script(&[bash(0), done(1), bash(2), done(3)]);
         let parts = Parts::new(provider.clone());
-        let (tools, unattended) = (standard_tools(&shell, &belvedere::tool::Fetcher::default()), !attended);
+        let (tools, unattended) = (crate::support::tools_of(&shell), !attended);
         let parts = Parts { mode, tools, unattended, sandbox: Some(sandbox.clone()), ..parts };
         Some(Self { session: Session::start(parts), provider, sandbox, outside })
     }

@@ -67,9 +67,7 @@ async fn serve_with(api: Api, seen: Seen) -> (Arc<dyn Provider>, Arc<Seen>) {
         .route("/v1/messages", post(answer))
         .route("/v1/chat/completions", post(answer))
         .with_state(server);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await });
+    let base = format!("http://{}", crate::support::serve(app).await);
     (api.connect(&base), seen)
 }
 

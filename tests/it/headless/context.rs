@@ -44,7 +44,7 @@ async fn the_events_of_a_request_that_is_too_large_are_printed() {
 #[test]
 fn lines_say_what_fills_the_context_and_compact_it() {
     let bench = Bench::new();
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.line("/context");
     session.until("nothing sent to the model yet");
     session.line("/compact");

@@ -9,7 +9,7 @@ fn memory_files_alone_ask_nothing_and_context_lists_them() {
     bench.at_home(".claude/CLAUDE.md", "Answer briefly.\n");
     bench.at_home(".config/belvedere/AGENTS.md", "Mine.\n");
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.line("where is verify_password defined?");
     session.until("src/lib.rs:4");
     session.line("/context");
@@ -37,7 +37,7 @@ fn imports_from_outside_wait_for_trust_and_do_not_stop_a_run_without_a_screen() 
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(said.contains("notes.md`: it lies outside of the project"), "{said}");
     assert!(said.contains("id_rsa`: it may hold keys. Not read."), "{said}");
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.until("This folder brings 1 import from outside, not used until you trust it: /trust");
     session.line("hello");
     session.until("it lies outside");
@@ -59,7 +59,7 @@ fn a_folder_that_brings_what_acts_is_not_read_before_it_is_trusted() {
     let bench = Bench::new();
     bench.file("CLAUDE.md", "Use tabs.\n");
     bench.file(".claude/agents/mine.md", "---\nname: mine\ndescription: d\n---\nYou work.\n");
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
     session.line("where is verify_password defined?");
     session.until("src/lib.rs:4");
@@ -78,7 +78,7 @@ fn a_folder_that_brings_what_acts_is_not_read_before_it_is_trusted() {
 fn init_writes_what_is_found_without_a_language_model_and_asks_first() {
     let bench = Bench::new();
     bench.file("README.md", "# Shop\n\nA shop that sells tea.\n");
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.line("/init");
     session.until(" asks: Write AGENTS.md");
     session.line("y");
@@ -98,7 +98,7 @@ fn init_writes_what_is_found_without_a_language_model_and_asks_first() {
 #[test]
 fn init_writes_nothing_where_nobody_says_yes() {
     let bench = Bench::new();
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.line("/init");
     session.until(" asks: Write AGENTS.md");
     session.line("n");

@@ -26,7 +26,7 @@ impl Session {
         Self { child, input, output, seen: String::new() }
     }
 
-    fn offline(bench: &Bench) -> Self {
+    pub(super) fn offline(bench: &Bench) -> Self {
         Self::start(bench, &["--plain", "--model", "offline"])
     }
 

@@ -127,7 +127,7 @@ async fn nothing_in_a_repository_of_traps_runs() {
         let said = text(&output.stderr);
         assert!(said.contains("rewriter-1: not merged: 1 file, +1 −1"), "{said}");
         untouched("a worktree made");
-        let mut session = Session::start(&bench, &["--plain", "--model", "offline"]);
+        let mut session = Session::offline(&bench);
         session.until("unmerged worktrees from earlier runs: 1; see /worktrees");
         session.line("/trust");
         session.until("not trusted: none of it is used");

@@ -40,7 +40,7 @@ fn nothing_that_a_folder_brings_is_used_before_it_is_trusted() {
 #[test]
 fn what_is_said_of_a_folder_is_kept_and_what_comes_later_is_asked_about_anew() {
     let bench = stranger();
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
     session.line("/trust");
     session.line("/trust yes");
@@ -138,7 +138,7 @@ fn settings_that_make_no_sense_are_named_and_the_others_hold() {
 fn an_answer_for_the_project_becomes_a_rule_where_that_is_wanted() {
     let bench = Bench::new();
     bench.at_home(".config/belvedere/config.toml", "keep_answers = \"settings\"\n");
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.line("run `touch made.txt`");
     session.until("[p]roject Bash(touch made.txt)");
     session.line("p");
@@ -155,7 +155,7 @@ fn an_answer_for_the_project_becomes_a_rule_where_that_is_wanted() {
 #[test]
 fn a_yes_is_for_what_was_listed() {
     let bench = stranger();
-    let mut session = super::plain::Session::start(&bench, &["--plain", "--model", "offline"]);
+    let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
     bench.file(".claude/agents/later.md", "---\nname: later\ndescription: d\n---\nYou work.\n");
     session.line("/trust yes");

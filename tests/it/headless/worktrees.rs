@@ -146,7 +146,7 @@ async fn what_a_killed_program_leaves_is_offered_and_merged_by_the_next() {
     killed.wait().unwrap();
     assert!(shop(&bench).contains("A shop"));
     let bench = tokio::task::spawn_blocking(move || {
-        let mut session = Session::start(&bench, &["--plain", "--model", "offline"]);
+        let mut session = Session::offline(&bench);
         session.until("unmerged worktrees from earlier runs: 1; see /worktrees");
         session.line("/worktrees");
         session.until("rewriter-1: 1 file, +1 −1, branch belvedere/");

@@ -42,7 +42,20 @@ fn make_repository(root: &std::path::Path) {
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
-    belvedere::tool::standard_tools(&shell(), &belvedere::tool::Fetcher::default())
+    tools_of(&shell())
+}
+
+/// Returns the tools whose commands a shell runs, and which fetch nothing of this machine.
+pub(crate) fn tools_of(shell: &Shell) -> ToolSet {
+    belvedere::tool::standard_tools(shell, &belvedere::tool::Fetcher::default())
+}
+
+/// Starts a server on loopback and returns its `host:port`.
+pub(crate) async fn serve(router: axum::Router) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    place
 }
 
 pub(crate) fn shell() -> Shell {

@@ -278,10 +278,7 @@ fn shell(names: &[&str]) -> belvedere::tool::Shell {
 #[tokio::test]
 async fn the_environment_is_a_list_of_what_commands_need() {
     let bench = Bench::new();
-    let tools = belvedere::tool::standard_tools(
-        &shell(&["DATABASE_URL", "MYAPP_*", "OPENAI_*", "BASH_ENV", "GIT_*"]),
-        &belvedere::tool::Fetcher::default(),
-    );
+    let tools = crate::support::tools_of(&shell(&["DATABASE_URL", "MYAPP_*", "OPENAI_*", "BASH_ENV", "GIT_*"]));
     let text = text_of(&super::run(&tools, "Bash", json!({"command": "env"}), &bench.context).await);
     assert!(!text.contains("canary"), "{text}");
     if std::env::var_os("DATABASE_URL").is_some() {

@@ -12,15 +12,7 @@ use belvedere::tool::{Args, Fetcher, PreparedCall, ToolOutput, markdown, standar
 use serde_json::{Value, json};
 
 use super::{Bench, text_of as text};
-use crate::support::shell;
-
-/// Starts a server and returns its `host:port`.
-async fn serve(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = listener.local_addr().unwrap().to_string();
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    place
-}
+use crate::support::{serve, shell};
 
 fn listing(place: &str) -> Fetcher {
     Fetcher::new(Hosts::new([place.to_owned()]))

@@ -9,7 +9,7 @@ use crate::definition::ToolsField;
 use crate::permission::ToolKind;
 use crate::provider::model;
 use crate::subagent::AGENT_TOOL;
-use crate::tool::{Fetcher, Shell, standard_tools};
+use crate::tool::known_tools;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WizardStep {
@@ -136,7 +136,7 @@ impl HowRow {
 /// The tools by group, the ones used most first. What a tool does says where it belongs.
 pub static TOOL_GROUPS: LazyLock<[(&str, Vec<String>); 5]> = LazyLock::new(|| {
     const FIRST: [&str; 4] = ["Read", "Grep", "Glob", "Edit"];
-    let tools = standard_tools(&Shell::default(), &Fetcher::default());
+    let tools = known_tools();
     let of = |kinds: &[ToolKind]| {
         let mut names: Vec<String> =
             tools.names().filter(|name| kinds.contains(&tools.kind_of(name))).map(str::to_owned).collect();

@@ -35,11 +35,7 @@ impl Inside {
             std::fs::write(path, text).unwrap();
         }
         let (sandbox, shell) = sandboxed(&bench.outside(""), hosts).await?;
-        Some(Self {
-            bench,
-            sandbox,
-            tools: belvedere::tool::standard_tools(&shell, &belvedere::tool::Fetcher::default()),
-        })
+        Some(Self { bench, sandbox, tools: crate::support::tools_of(&shell) })
     }
 
     async fn bash(&self, command: &str) -> ToolOutput {
@@ -241,8 +237,7 @@ async fn what_the_user_hides_in_the_project_stays_hidden() {
     let secret = inside.bench.put("conf/secret.env", "CANARY");
     let places = SandboxPlaces { hidden: vec![secret], ..SandboxPlaces::default() };
     let sandbox = Sandbox::new(places, inside.bench.outside("cache"), Hosts::default(), true).unwrap();
-    inside.tools =
-        belvedere::tool::standard_tools(&shell().with_sandbox(sandbox), &belvedere::tool::Fetcher::default());
+    inside.tools = crate::support::tools_of(&shell().with_sandbox(sandbox));
     inside.refused("mv conf conf2").await;
     inside.refused("mv conf/secret.env here").await;
     let output = inside.bash("cat conf/secret.env conf2/secret.env here").await;
@@ -265,7 +260,7 @@ async fn files_that_rules_deny_are_neither_read_nor_written() {
     let reading = vec![glob("**/.env"), glob("secrets")];
     let denied = DeniedPaths::new(&root, reading, vec![glob("vendor"), glob("*.lock")]).unwrap();
     let (_sandbox, shell) = sandboxed_without(&inside.bench.outside(""), denied, &[]).await.unwrap();
-    let tools = belvedere::tool::standard_tools(&shell, &belvedere::tool::Fetcher::default());
+    let tools = crate::support::tools_of(&shell);
     let bash = async |command: &str| run(&tools, "Bash", json!({ "command": command }), &inside.bench.context).await;
     for command in
         ["cat .env", "cat deep/er/.env", "cat secrets/key", "cat se*/*", "python3 -c 'print(open(\".env\").read())'"]
