@@ -75,6 +75,16 @@ pub enum WireFormat {
     Anthropic,
     /// The Chat Completions API.
     OpenAi,
+    /// The Responses API.
+    Responses,
+}
+
+impl WireFormat {
+    /// Returns `true` for the APIs of OpenAI, which many servers imitate, and which list the models of a server.
+    #[must_use]
+    pub fn is_openai(self) -> bool {
+        matches!(self, Self::OpenAi | Self::Responses)
+    }
 }
 
 /// What a service wants written differently from others that speak its wire format.
@@ -86,7 +96,7 @@ pub enum Dialect {
     Compatible,
     /// Anthropic itself: a refusal means what it says, and no model of another maker stands behind it.
     Anthropic,
-    /// OpenAI itself: the cap on output is `max_completion_tokens`.
+    /// OpenAI itself: it is spoken to over the Responses API, which those that imitate it may not have.
     OpenAi,
     /// The reasoning of every message has to come back with its tool calls.
     DeepSeek,
@@ -141,7 +151,7 @@ impl ProviderRow {
     pub fn key_header(&self) -> &str {
         self.key_header.as_deref().unwrap_or(match self.wire {
             WireFormat::Anthropic => "x-api-key",
-            WireFormat::OpenAi => "authorization",
+            WireFormat::OpenAi | WireFormat::Responses => "authorization",
         })
     }
 

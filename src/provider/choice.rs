@@ -13,7 +13,7 @@ use super::rate_limiter::RateLimiters;
 use super::service::Credential;
 use super::table::{ProviderEnv, ProviderTable, is_home};
 use super::{Model, Provider, Service, model};
-use crate::message::{ProviderRow, WireFormat};
+use crate::message::ProviderRow;
 
 /// Name of the built-in model, in the place of a service.
 const OFFLINE: &str = "offline";
@@ -188,7 +188,7 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
         return at(row, Some(id), Some(wish), env);
     }
     let hosted = || env.table.rows().filter(|row| !row.local);
-    let gateway = || hosted().find(|row| row.wire == WireFormat::OpenAi && env.is_moved(row));
+    let gateway = || hosted().find(|row| row.wire.is_openai() && env.is_moved(row));
     let reseller = || hosted().find(|row| wish.contains('/') && row.any_model && env.has_access(row));
     let found = match model::home_of(wish).and_then(|home| env.table.get(home)) {
         // A gateway may have the model of a service whose key is not set.
@@ -206,7 +206,7 @@ fn configured(env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let hosted = || env.table.rows().filter(|row| !row.local);
     // An address alone counts as much as a key where the server can be asked what it has.
     let is_ready = |row: &&Arc<ProviderRow>| {
-        env.credential(row) != Credential::None || (row.wire == WireFormat::OpenAi && env.is_moved(row))
+        env.credential(row) != Credential::None || (row.wire.is_openai() && env.is_moved(row))
     };
     match hosted().find(is_ready).or_else(|| hosted().find(|row| env.has_access(row))) {
         Some(row) => at(row, None, None, env),
@@ -233,7 +233,7 @@ fn at(
     // Which models a server has that is not the service itself, only that server knows.
     let is_unknown =
         !is_home(row, &endpoint.base) && (is_loopback(&endpoint.base) || endpoint.credential == Credential::None);
-    let must_ask = row.wire == WireFormat::OpenAi && (row.model.is_none() || is_unknown);
+    let must_ask = row.wire.is_openai() && (row.model.is_none() || is_unknown);
     if model.is_none() && must_ask {
         let name = row.url_env.clone().filter(|_| env.is_moved(row)).unwrap_or(provider);
         let wish = wish.map_or_else(|| format!("{name} ({})", without_secrets(&endpoint.base)), str::to_owned);

@@ -136,7 +136,7 @@ pub async fn find_local_server(
 /// Returns the ids of the models that a service lists and that write text.
 pub(super) async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, Why> {
     let mut models = match endpoint.provider.wire {
-        WireFormat::OpenAi => models_of(endpoint).await?,
+        WireFormat::OpenAi | WireFormat::Responses => models_of(endpoint).await?,
         WireFormat::Anthropic => {
             let http = Http::new(endpoint.service(), &endpoint.base);
             let body =

@@ -20,7 +20,7 @@ use super::learned::{Feature, Learned, without_pictures};
 use super::service::place;
 use super::sse::EVENT_CAP;
 use super::stream;
-use super::table::dialect_at;
+use super::table::{dialect_at, wire_at};
 use super::wire_api::WireApi;
 use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
 use crate::network::{root_cause, with_certificates, without_certificates};
@@ -63,7 +63,7 @@ impl Http {
     /// yet.
     #[must_use]
     pub fn new(service: Service, base: &Url) -> Self {
-        let base = (WireApi::of(service.row.wire).base)(base);
+        let base = (WireApi::of(wire_at(&service.row, base)).base)(base);
         Self::at(service, base)
     }
 
@@ -138,7 +138,7 @@ impl Http {
         let unsent = |error| (error, None);
         let client = self.client().await.map_err(unsent)?;
         let mut request = client.get(self.url(path));
-        for (name, value) in WireApi::of(self.service.row.wire).headers {
+        for (name, value) in WireApi::of(wire_at(&self.service.row, &self.base)).headers {
             request = request.header(*name, *value);
         }
         let answer = self.send(request).await.map_err(unsent)?;
@@ -294,7 +294,7 @@ impl Provider for Http {
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
-            let api = WireApi::of(self.service.row.wire);
+            let api = WireApi::of(wire_at(&self.service.row, &self.base));
             let lacks = |feature| self.learned.lacks(&request.model, feature);
             let (lacks_pictures, may_think) = (lacks(Feature::Pictures), !lacks(Feature::Thinking));
             let request = if lacks_pictures { without_pictures(request) } else { request };

@@ -33,6 +33,10 @@ impl<'de: 'a, 'a, T: Deserialize<'a>> Deserialize<'de> for Lenient<T> {
 pub(super) type List<T> = Lenient<Vec<Lenient<T>>>;
 
 impl<T> List<T> {
+    pub(super) fn elements(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().flatten().filter_map(|element| element.0.as_ref())
+    }
+
     pub(super) fn into_elements(self) -> impl Iterator<Item = T> {
         self.0.into_iter().flatten().filter_map(|element| element.0)
     }

@@ -224,6 +224,11 @@ pub(super) fn thinking_of(id: &str) -> Option<Thinking> {
     entry_of(id)?.thinking
 }
 
+/// Returns `true` if the model with this id is known to reason.
+pub(super) fn can_reason(id: &str) -> bool {
+    entry_of(id).is_some_and(|entry| entry.effort.is_some() || entry.thinking.is_some())
+}
+
 /// Returns `true` if the only way to tell the model with this id how hard to think is a number of tokens.
 pub(super) fn counts_effort(id: &str) -> bool {
     entry_of(id).is_some_and(|entry| entry.effort.is_none() && entry.thinking == Some(Thinking::Budget))

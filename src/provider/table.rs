@@ -99,6 +99,14 @@ pub(super) fn dialect_at(row: &ProviderRow, base: &Url) -> Dialect {
     }
 }
 
+/// Returns the API over which the server at an address is spoken to.
+pub(super) fn wire_at(row: &ProviderRow, base: &Url) -> WireFormat {
+    match dialect_at(row, base) {
+        Dialect::OpenAi if row.wire == WireFormat::OpenAi => WireFormat::Responses,
+        _ => row.wire,
+    }
+}
+
 /// The services, and what the environment and the user's settings say of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderEnv {
@@ -186,7 +194,7 @@ impl ProviderEnv {
     pub fn has_models_of_its_owner(&self, provider: &str) -> bool {
         let Some(row) = self.table.get(provider) else { return true };
         let is_elsewhere = || self.base(row).is_ok_and(|(base, _)| !is_home(row, &base));
-        row.sizes.is_none() || (row.wire == WireFormat::OpenAi && is_elsewhere())
+        row.sizes.is_none() || (row.wire.is_openai() && is_elsewhere())
     }
 }
 

@@ -9,8 +9,8 @@ use reqwest::Url;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Feature, Feed, ProviderError, Request, Service, anthropic, openai};
-use crate::message::{Dialect, ToolInput, WireFormat};
+use super::{Feature, Feed, ProviderError, Request, Service, anthropic, openai, responses};
+use crate::message::{Dialect, ResultPart, ToolInput, ToolResult, WireFormat};
 
 /// How one wire format is spoken.
 pub(super) struct WireApi {
@@ -31,6 +31,7 @@ impl WireApi {
         match wire {
             WireFormat::Anthropic => &anthropic::API,
             WireFormat::OpenAi => &openai::API,
+            WireFormat::Responses => &responses::API,
         }
     }
 }
@@ -64,4 +65,18 @@ pub(super) fn identifier<'a>(text: &'a str, most: usize, otherwise: &'static str
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().take(most).map(|c| if fits(c) { c } else { '_' }).collect())
+}
+
+/// Returns the text of a result. OpenAI's APIs know no failed results, so the text says it; and they want a text.
+pub(super) fn result_text(result: &ToolResult) -> Cow<'_, str> {
+    let text = match result.content.as_slice() {
+        [ResultPart::Text { text }] => Cow::Borrowed(text.as_str()),
+        _ => Cow::Owned(result.joined_text()),
+    };
+    match (text.trim().is_empty(), result.is_error) {
+        (false, false) => text,
+        (false, true) => Cow::Owned(format!("Error: {text}")),
+        (true, true) => Cow::Borrowed("Error: (no message)"),
+        (true, false) => Cow::Borrowed("(no output)"),
+    }
 }

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolResult, ToolSpec};
+use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolResult, ToolSpec, WireFormat};
 use crate::provider::wire_api::{self, WireInput};
-use crate::provider::{Request, model};
+use crate::provider::{Request, model, signature};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
@@ -281,7 +281,8 @@ fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
         .filter_map(|block| match block {
             Block::Text { text } => text_block(text),
             Block::Thinking { text, signature } => {
-                signature.as_deref().map(|signature| Kind::Thinking { thinking: text, signature })
+                let proof = signature.as_deref().and_then(|kept| signature::of_format(WireFormat::Anthropic, kept));
+                proof.map(|signature| Kind::Thinking { thinking: text, signature })
             }
             Block::RedactedThinking { data } => Some(Kind::RedactedThinking { data }),
             Block::ToolCall(call) => Some(Kind::ToolUse {

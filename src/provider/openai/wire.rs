@@ -9,23 +9,16 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolResult};
+use crate::message::{AssistantMessage, Block, Dialect, Message, ResultPart, ToolCall, ToolResult};
 use crate::provider::Request;
-use crate::provider::wire_api::{WireInput, identifier};
+use crate::provider::wire_api::{WireInput, identifier, result_text};
 
-/// Models of OpenAI that take tools over this API only with reasoning off, and that reason by default.
-const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
 const NAME_CHARS: usize = 64;
 
 #[derive(Serialize)]
 pub(super) struct ChatBody<'a> {
     model: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_completion_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_effort: Option<&'static str>,
+    max_tokens: u32,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,32 +94,20 @@ struct Call<'a> {
 
 impl<'a> ChatBody<'a> {
     pub(super) fn new(request: &'a Request, dialect: Dialect) -> Self {
-        let cap = Some(request.max_output_tokens);
-        let (max_tokens, max_completion_tokens) = if dialect == Dialect::OpenAi { (None, cap) } else { (cap, None) };
         let tools = request.tools.iter().map(|spec| Tool::Function {
             name: &spec.name,
             description: &spec.description,
             parameters: &spec.input_schema,
         });
-        // What another server makes of a field that it does not know is uncertain.
-        let effort = request.effort.filter(|_| dialect == Dialect::OpenAi).map(effort_word);
-        let refuses_tools = dialect == Dialect::OpenAi && RELUCTANT.iter().any(|id| request.model.starts_with(id));
         Self {
             model: &request.model,
-            max_tokens,
-            max_completion_tokens,
-            reasoning_effort: if refuses_tools && !request.tools.is_empty() { Some("none") } else { effort },
+            max_tokens: request.max_output_tokens,
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             tools: tools.collect(),
             messages: turns(request, dialect),
         }
     }
-}
-
-/// Returns the service's word; it knows none above `xhigh`.
-fn effort_word(effort: Effort) -> &'static str {
-    effort.min(Effort::XHigh).name()
 }
 
 fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
@@ -209,19 +190,5 @@ fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult]) {
     if !pictures.is_empty() {
         pictures.insert(0, Part::Text { text: Cow::Borrowed("Images from the tool results above:") });
         turns.push(Turn::User { content: Said::Parts(pictures) });
-    }
-}
-
-/// Returns the text of a result. The API knows no failed results, so the text says it; and it wants a text.
-fn result_text(result: &ToolResult) -> Cow<'_, str> {
-    let text = match result.content.as_slice() {
-        [ResultPart::Text { text }] => Cow::Borrowed(text.as_str()),
-        _ => Cow::Owned(result.joined_text()),
-    };
-    match (text.trim().is_empty(), result.is_error) {
-        (false, false) => text,
-        (false, true) => Cow::Owned(format!("Error: {text}")),
-        (true, true) => Cow::Borrowed("Error: (no message)"),
-        (true, false) => Cow::Borrowed("(no output)"),
     }
 }

@@ -24,7 +24,7 @@ fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
                 (_, Credential::None) => "none",
                 (WireFormat::Anthropic, Credential::Key(_) | Credential::Fetched(_)) => "key",
                 (WireFormat::Anthropic, Credential::Token(_)) => "token",
-                (WireFormat::OpenAi, _) => "bearer",
+                (WireFormat::OpenAi | WireFormat::Responses, _) => "bearer",
             };
             let provider = &endpoint.provider.name;
             format!("{provider}/{model} at {} with {key}", endpoint.base.as_str().trim_end_matches('/'))

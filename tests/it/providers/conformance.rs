@@ -1,7 +1,7 @@
 //! One list that the decoders of all wire formats pass, on recorded bytes cut at every size.
 
 use belvedere::message::Usage;
-use belvedere::provider::{ErrorKind, Feed, StopReason, anthropic, openai};
+use belvedere::provider::{ErrorKind, Feed, StopReason, anthropic, openai, responses};
 use proptest::prelude::*;
 
 use super::{Answer, decode, fixture, object, service};
@@ -14,7 +14,7 @@ struct Format {
     stopped: fn(&str) -> String,
 }
 
-const FORMATS: [Format; 2] = [
+const FORMATS: [Format; 3] = [
     Format {
         name: "anthropic",
         feed: || anthropic::feed(service("anthropic")),
@@ -47,13 +47,28 @@ const FORMATS: [Format; 2] = [
             format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\ndata: [DONE]\n\n")
         },
     },
+    Format {
+        name: "responses",
+        feed: || responses::feed(service("openai")),
+        stops: &[
+            ("completed", StopReason::EndTurn),
+            ("max_output_tokens", StopReason::MaxTokens),
+            ("content_filter", StopReason::Refusal),
+        ],
+        stopped: |reason| match reason {
+            "completed" => "data: {\"type\":\"response.completed\",\"response\":{}}\n\n".to_owned(),
+            _ => format!(
+                "data: {{\"type\":\"response.incomplete\",\"response\":{{\"incomplete_details\":{{\"reason\":\"{reason}\"}}}}}}\n\n"
+            ),
+        },
+    },
 ];
 
 fn usage(input: u64, output: u64) -> Usage {
     Usage { input, output, ..Usage::default() }
 }
 
-/// Every case with the answer it must give in either format.
+/// Every case with the answer it must give in each format.
 fn cases() -> Vec<(&'static str, Answer)> {
     let text = "Grüße, 世界! 🦀\nSecond \"line\"\t\\end.".to_owned();
     let stop = |reason| Some(reason);
@@ -101,8 +116,10 @@ fn every_case_gives_the_same_answer_however_the_bytes_are_cut() {
     for format in &FORMATS {
         for (case, mut expected) in cases() {
             let bytes = fixture(&format!("{}_{case}.sse", format.name));
-            if case == "thinking" && format.name == "anthropic" {
-                "EqQBCg+/IYw==".clone_into(&mut expected.signature);
+            match (case, format.name) {
+                ("thinking", "anthropic") => "EqQBCg+/IYw==".clone_into(&mut expected.signature),
+                ("thinking", "responses") => "responses:gAAAAABo+/c=".clone_into(&mut expected.signature),
+                _ => {}
             }
             for size in 1..=bytes.len() {
                 let (answer, result) = decode((format.feed)(), &bytes, size);
@@ -138,9 +155,9 @@ fn without_names(bytes: &[u8]) -> Vec<u8> {
     lines.flatten().copied().collect()
 }
 
-/// Reads what either format has to bear: bytes that give this answer however they are cut.
+/// Reads what each format has to bear: bytes that give this answer however they are cut, in small pieces or none.
 fn bears(format: &Format, bytes: &[u8], expected: &Answer, what: &str) {
-    for size in 1..=bytes.len() {
+    for size in (1..24).chain([bytes.len()]) {
         let (answer, result) = decode((format.feed)(), bytes, size);
         assert_eq!((result, &answer), (Ok(()), expected), "{}, {what}, cut at {size}", format.name);
     }
@@ -148,7 +165,7 @@ fn bears(format: &Format, bytes: &[u8], expected: &Answer, what: &str) {
 
 #[test]
 fn what_is_not_known_or_of_another_type_is_passed_over() {
-    let strange: [&[&str]; 2] = [
+    let strange: [&[&str]; 3] = [
         &[
             r#"{"type":"content_block_start","index":7,"content_block":{"type":"hologram","data":[1,2],"text":{"a":1},"input":5}}"#,
             r#"{"type":"content_block_delta","index":7,"delta":{"type":"hologram_delta","text":["a"],"partial_json":"{"}}"#,
@@ -174,6 +191,15 @@ fn what_is_not_known_or_of_another_type_is_passed_over() {
             r#"{"choices":[],"usage":{"prompt_tokens":-1,"completion_tokens":[1]}}"#,
             r#"{"object":3}"#,
         ],
+        &[
+            r#"{"type":"response.output_item.added","output_index":7,"item":{"type":"hologram","call_id":[1],"content":5}}"#,
+            r#"{"type":"response.output_item.done","output_index":"x","item":"none"}"#,
+            r#"{"type":"response.output_text.delta","output_index":0,"delta":{"a":1}}"#,
+            r#"{"type":"response.web_search_call.searching","output_index":-1,"item_id":4}"#,
+            r#"{"type":"response.in_progress","response":"hello"}"#,
+            r#"{"type":7}"#,
+            r#"{"kind":"none"}"#,
+        ],
     ];
     let both = ["keep-alive", "still at work", "5", "null", "\"hello\"", "[1, 2]"];
     for (format, strange) in FORMATS.iter().zip(strange) {
@@ -197,7 +223,10 @@ fn counts_in_a_strange_form_do_not_cost_the_end_of_an_answer() {
             "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\ndata: [DONE]\n\n"
         );
         let expected = Answer { usage: usage(0, output), stop: Some(StopReason::EndTurn), ..Answer::default() };
-        for (format, bytes) in FORMATS.iter().zip([claude, gpt]) {
+        let responses = format!(
+            "data: {{\"type\":\"response.completed\",\"response\":{{\"usage\":{{\"output_tokens\":{count}}}}}}}\n\n"
+        );
+        for (format, bytes) in FORMATS.iter().zip([claude, gpt, responses]) {
             bears(format, bytes.as_bytes(), &expected, count);
         }
     }
@@ -209,6 +238,36 @@ fn an_input_whose_call_was_lost_is_a_broken_connection() {
     let bytes = [&fixture("anthropic_early.sse"), lost.as_bytes()].concat();
     let error = decode(anthropic::feed(service("anthropic")), &bytes, 9).1.expect_err("its beginning is missing");
     assert_eq!(error.kind, ErrorKind::Interrupted, "{error:?}");
+}
+
+#[test]
+fn pieces_that_came_before_a_whole_item_count_once_and_late_ones_only_whole() {
+    let item = |kind: &str, rest: &str| format!("{{\"type\":\"{kind}\",\"output_index\":1,{rest}}}");
+    let call = |arguments: &str| {
+        format!(
+            "\"item\":{{\"type\":\"function_call\",\"call_id\":\"t\",\"name\":\"Read\",\"arguments\":\"{arguments}\"}}"
+        )
+    };
+    let whole = item("response.output_item.done", &call("{\\\"a\\\":1}"));
+    let begun = item("response.output_item.added", &call(""));
+    let piece = item("response.function_call_arguments.delta", "\"delta\":\"{\\\"a\\\":1}\"");
+    let last = r#"{"type":"response.completed","response":{"output":[{"type":"function_call","call_id":"t","name":"Read","arguments":"{\"a\":1}"}]}}"#;
+    for events in [vec![&begun, &piece, &whole], vec![&whole], vec![&begun, &whole], vec![]] {
+        let events = events.into_iter().map(String::as_str).chain([last]);
+        let bytes: String = events.map(|data| format!("data: {data}\n\n")).collect();
+        let (answer, result) = decode(responses::feed(service("openai")), bytes.as_bytes(), 11);
+        assert_eq!(result, Ok(()), "{bytes}");
+        assert_eq!(answer.calls, [("t".to_owned(), "Read".to_owned(), object(r#"{"a":1}"#))], "{bytes}");
+        assert_eq!(answer.stop, Some(StopReason::ToolUse));
+    }
+}
+
+#[test]
+fn an_answer_that_failed_at_the_service_is_a_typed_error() {
+    let data = r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slow down"}}}"#;
+    let (_, result) = decode(responses::feed(service("openai")), format!("data: {data}\n\n").as_bytes(), 64);
+    let error = result.expect_err("it failed");
+    assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::RateLimit, "Slow down"));
 }
 
 #[test]
@@ -236,6 +295,7 @@ fn pieces(format: &Format, pieces: &[&str]) -> Vec<u8> {
             "anthropic" => format!(
                 "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n"
             ),
+            "responses" => format!("data: {{\"type\":\"response.output_text.delta\",\"delta\":{text}}}\n\n"),
             _ => format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{text}}}}}]}}\n\n"),
         }
     };
@@ -270,7 +330,9 @@ fn reasoning_in_tags_is_no_part_of_the_answer() {
 fn a_whole_answer_in_one_document_is_read() {
     let claude = r#"{"type":"message","id":"m","role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":"I look."},{"type":"tool_use","id":"t","name":"Read","input":{"a":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":7}}"#;
     let gpt = r#"{"id":"m","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.","content":"I look.","tool_calls":[{"id":"t","type":"function","function":{"name":"Read","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":7}}"#;
-    for (format, (document, signature)) in FORMATS.iter().zip([(claude, "s"), (gpt, "")]) {
+    let responses = r#"{"id":"r","object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"s"},{"type":"message","content":[{"type":"output_text","text":"I look."}]},{"type":"function_call","call_id":"t","name":"Read","arguments":"{\"a\":1}"}],"usage":{"input_tokens":3,"output_tokens":7}}"#;
+    let documents = [(claude, "s"), (gpt, ""), (responses, "responses:s")];
+    for (format, (document, signature)) in FORMATS.iter().zip(documents) {
         let mut feed = (format.feed)();
         assert_eq!(feed.document(document.as_bytes()), Ok(()), "{}", format.name);
         let expected = Answer {

@@ -26,6 +26,7 @@ mod servers;
 mod sse;
 mod wire_anthropic;
 mod wire_openai;
+mod wire_responses;
 
 /// An answer, folded from its events.
 #[derive(Debug, Default, PartialEq)]

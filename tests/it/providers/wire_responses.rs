@@ -1,0 +1,114 @@
+//! What is sent over the Responses API.
+
+use belvedere::message::{
+    AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult,
+};
+use belvedere::provider::{Feature, Request, anthropic, responses};
+use serde_json::{Value, json};
+
+use super::{object, request, spec};
+
+fn body(request: &Request, may_think: bool) -> (Value, Vec<Feature>) {
+    let (json, held) = responses::request_body(request, Dialect::OpenAi, may_think).expect("a body");
+    (serde_json::from_slice(&json).expect("JSON"), held)
+}
+
+fn conversation() -> Request {
+    let call = |id: &str, input| Block::ToolCall(ToolCall { id: id.to_owned(), name: "Read".to_owned(), input });
+    let thought =
+        |text: &str, signature: &str| Block::Thinking { text: text.to_owned(), signature: Some(signature.to_owned()) };
+    let text = |text: &str| Block::Text { text: text.to_owned() };
+    let picture = ResultPart::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };
+    let messages = vec![
+        Message::user("a"),
+        Message::Assistant(AssistantMessage {
+            content: vec![
+                thought("Hm.", "responses:gAAA"),
+                text("I look."),
+                thought("", "responses:gBBB"),
+                call("c1", object(r#"{"b": 1}"#)),
+                call("c2", ToolInput::Malformed("{".to_owned())),
+            ],
+        }),
+        Message::ToolResults {
+            results: vec![
+                ToolResult { call_id: "c1".to_owned(), content: vec![picture], is_error: false },
+                ToolResult::error("c2", "no"),
+            ],
+        },
+        // Of another service, and of an answer that was cut off.
+        Message::Assistant(AssistantMessage {
+            content: vec![thought("Elsewhere.", "EqQBCg=="), text("one"), thought("cut", "responses:gCCC")],
+        }),
+        Message::user(" "),
+        Message::user("b"),
+    ];
+    Request { model: "gpt-5.2".to_owned(), effort: Some(Effort::Max), ..request(messages, &["Read"]) }
+}
+
+#[test]
+fn a_conversation_is_written_with_its_reasoning_in_place() {
+    let call = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "Read", "arguments": arguments});
+    let said = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let asked =
+        |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let expected = json!({
+        "model": "gpt-5.2",
+        "instructions": "Be brief.",
+        "max_output_tokens": 100,
+        "reasoning": {"effort": "xhigh", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+        "store": false,
+        "stream": true,
+        "tools": [{
+            "type": "function",
+            "name": "Read",
+            "description": "Read it",
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+            "strict": false,
+        }],
+        "input": [
+            asked("a"),
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "gAAA"},
+            said("I look."),
+            {"type": "reasoning", "summary": [], "encrypted_content": "gBBB"},
+            call("c1", r#"{"b":1}"#),
+            call("c2", r#"{"malformed_input":"{"}"#),
+            {"type": "function_call_output", "call_id": "c1", "output": [
+                {"type": "input_text", "text": "(no output)"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+            ]},
+            {"type": "function_call_output", "call_id": "c2", "output": "Error: no"},
+            said("one"),
+            asked("b"),
+        ],
+    });
+    let (body, held) = body(&conversation(), true);
+    assert_eq!(body, expected);
+    assert_eq!(held, [Feature::Pictures, Feature::Thinking]);
+}
+
+#[test]
+fn a_model_that_does_not_reason_gets_no_word_of_it() {
+    let elsewhere = Request { model: "gpt-4.1".to_owned(), effort: None, ..conversation() };
+    for (request, may_think) in [(&elsewhere, true), (&conversation(), false)] {
+        let (body, _) = body(request, may_think);
+        assert_eq!((body.get("reasoning"), body.get("include")), (None, None));
+        assert!(!body["input"].to_string().contains("encrypted_content"), "{body}");
+    }
+}
+
+#[test]
+fn a_turn_without_tools_keeps_those_that_the_service_has_read() {
+    let request = Request { withheld: [spec("Read")].into(), ..request(vec![Message::user("a")], &[]) };
+    let (body, _) = body(&request, true);
+    assert_eq!((&body["tools"][0]["name"], &body["tool_choice"]), (&json!("Read"), &json!("none")));
+}
+
+#[test]
+fn the_messages_api_is_not_sent_reasoning_of_this_one() {
+    let (json, _) = anthropic::request_body(&conversation(), Dialect::Anthropic, true).expect("a body");
+    let body: Value = serde_json::from_slice(&json).expect("JSON");
+    let text = body["messages"].to_string();
+    assert!(text.contains("EqQBCg==") && !text.contains("gAAA"), "{text}");
+}
