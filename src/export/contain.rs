@@ -4,7 +4,7 @@
 //! fence. Where it is not certain what Markdown would make of a sign, the sign is escaped.
 
 /// Returns a text as plain words within a line.
-pub(super) fn inline(text: &str) -> String {
+pub fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         if "\\`*_{}[]<>#|~&".contains(c) {
@@ -16,14 +16,14 @@ pub(super) fn inline(text: &str) -> String {
 }
 
 /// Returns a text as a block that is shown as it is.
-pub(super) fn fenced(text: &str, language: &str) -> String {
+pub fn fenced(text: &str, language: &str) -> String {
     let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 /// Returns a text in Markdown as a quotation.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let lines: Vec<String> = contained(text)
         .lines()
         .map(|line| if line.is_empty() { ">".to_owned() } else { format!("> {line}") })
@@ -32,7 +32,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Returns a text in Markdown that ends what it begins, and holds no HTML.
-pub(super) fn contained(text: &str) -> String {
+pub fn contained(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut open: Option<(char, usize)> = None;
     let mut paragraph: Vec<&str> = Vec::new();
@@ -137,22 +137,4 @@ fn runs(line: &str) -> Vec<(usize, usize)> {
         }
     }
     runs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{contained, fenced, inline, quoted};
-
-    #[test]
-    fn no_text_leaves_its_bounds() {
-        assert_eq!(contained("a </details> b"), "a \\</details> b");
-        assert_eq!(contained("`a<b>` and <b>"), "`a<b>` and \\<b>");
-        assert_eq!(contained("one ` tick\n`</details>`"), "one ` tick\n`\\</details>`");
-        assert_eq!(contained("\\`</details>`"), "\\`\\</details>`");
-        assert_eq!(contained("```html\n<b>\n```\n<i>"), "```html\n<b>\n```\n\\<i>");
-        assert_eq!(contained("~~~~\nnever closed </details>"), "~~~~\nnever closed </details>\n~~~~");
-        assert_eq!(quoted("a\n\nb <x>"), "> a\n>\n> b \\<x>");
-        assert_eq!(fenced("```\nx\n````", "diff"), "`````diff\n```\nx\n````\n`````");
-        assert_eq!(inline("a*b* [x](y) <z>"), "a\\*b\\* \\[x\\](y) \\<z\\>");
-    }
 }

@@ -21,7 +21,9 @@ use std::path::{Path, PathBuf};
 use jiff::Zoned;
 
 pub use activity::{ActivityKind, ActivitySpan};
-pub use clean::Clean;
+pub use clean::{Clean, cut};
+pub use contain::{contained, fenced, inline, quoted};
+pub use html::prose;
 pub use recording::{RecordedAgent, Recording};
 
 use crate::config::Environment;

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::prose::{escaped, prose};
+use self::prose::escaped;
+pub use self::prose::prose;
 use self::step::step;
 use super::activity::{ActivityKind, ActivitySpan};
 use super::recording::{RecordedAgent, Recording};

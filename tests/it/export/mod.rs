@@ -3,6 +3,7 @@
 mod commands;
 mod page;
 pub(crate) mod session;
+mod text;
 
 use std::fs;
 
