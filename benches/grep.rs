@@ -41,6 +41,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         freshness: Arc::new(Freshness::default()),
         sandbox: SandboxUse::Outside,
         hosts: Vec::new(),
+        service_search: None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let tools = standard_tools(&Shell::default(), &Fetcher::default());

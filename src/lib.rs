@@ -120,7 +120,8 @@
 //!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
 //! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
 //! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, and a
-//!   **host entry** how the user has listed it. **Markdown** is what becomes of a page.
+//!   **host entry** how the user has listed it. **Markdown** is what becomes of a page. A **search call** is a search that the
+//!   agent's service does itself; each **served step** is what it then did. A **search engine** is the user's own.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what a command put where

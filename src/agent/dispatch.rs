@@ -4,6 +4,7 @@
 //! wrong in a call becomes a result that the model can mend.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -13,8 +14,9 @@ use tokio::time::sleep;
 
 use super::attempt::{FoundCall, bounded, find_call};
 use super::run::Run;
+use super::searching::{self, Searched};
 use super::{Agent, Status, ToolEvent};
-use crate::message::{ResultPart, ToolCall, ToolResult, without_speakers};
+use crate::message::{ResultPart, ToolCall, ToolResult, Usage, without_speakers};
 use crate::permission::{PermissionMode, ToolKind};
 use crate::tool::{Concurrency, FileChange, SandboxUse, ToolContext, ToolOutput, bound_text};
 
@@ -33,6 +35,8 @@ const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 pub(super) struct Dispatched {
     pub(super) results: Vec<ToolResult>,
     pub(super) changes: Vec<FileChange>,
+    /// What requests beside the turns have used, and cost.
+    pub(super) aside: Vec<(Usage, Option<f64>)>,
     /// How many of the calls were not passed over.
     pub(super) begun: u32,
 }
@@ -52,7 +56,9 @@ pub(super) async fn dispatch(run: &Run<'_>, calls: &[ToolCall], allowance: usize
             continue;
         }
         all.begun += u32::try_from(group.len()).unwrap_or(u32::MAX);
-        let outputs = join_all(group.into_iter().map(|pending| one(run, pending))).await;
+        let searched = Searched::default();
+        let outputs = join_all(group.into_iter().map(|pending| one(run, pending, &searched))).await;
+        all.aside.append(&mut searched.into_inner().unwrap_or_else(PoisonError::into_inner));
         for (result, changes) in outputs {
             all.results.push(result);
             all.changes.extend(changes);
@@ -122,7 +128,7 @@ fn groups<'a>(agent: &'a Agent, calls: &'a [ToolCall]) -> Vec<Vec<Pending<'a>>> 
     groups
 }
 
-async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange>) {
+async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolResult, Vec<FileChange>) {
     let agent = run.agent;
     let call = pending.call;
     let asked = match pending.asked {
@@ -133,6 +139,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
         }
     };
     let (progress, tail) = watch::channel(String::new());
+    let (service_search, searches) = searching::way(agent);
     let context = ToolContext {
         call_id: call.id.clone(),
         cwd: agent.place.cwd.clone(),
@@ -143,6 +150,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
         result_chars: agent.limits.result_chars,
         freshness: agent.freshness.clone(),
         hosts: agent.permissions.hosts(),
+        service_search,
         sandbox: match agent.permissions.mode() {
             PermissionMode::Plan => SandboxUse::ReadOnly,
             _ => SandboxUse::ReadWrite,
@@ -156,6 +164,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
         }),
         never = emit_progress(run, call, tail) => never,
+        never = searching::serve(run, searches, searched) => never,
     };
     end(run, call, output).await
 }

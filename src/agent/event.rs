@@ -233,6 +233,12 @@ pub enum EventKind {
     Worktree {
         news: WorktreeNews,
     },
+    /// A request beside its turns was answered, such as a search of the service's own.
+    Aside {
+        usage: Usage,
+        /// In US dollars, where the price is known.
+        cost_usd: Option<f64>,
+    },
     /// Something the user should know that changes nothing. Of the main agent also what concerns the whole session.
     Notice {
         /// One line.

@@ -16,6 +16,7 @@ use crate::provider::{Model, Provider};
 use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet};
 
+mod aside;
 mod asking;
 mod attempt;
 pub mod budget;
@@ -28,6 +29,7 @@ mod inbox;
 mod open_run;
 mod outcome;
 mod run;
+mod searching;
 mod shown;
 mod sink;
 mod stream;

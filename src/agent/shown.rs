@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::{AgentEvent, ContextEvent, EventKind, LogEvent, Outcome, SessionEvent, ToolEvent, TurnEvent};
-use crate::message::{Block, ResultPart, ToolInput};
+use crate::message::{Block, ResultPart, ServedKind, ServedStep, ToolInput};
 use crate::permission::{AccessKind, Answer, ApprovalRequest, Grant, Preview};
 use crate::session::Secrets;
 use crate::tool::ToolView;
@@ -85,6 +85,7 @@ fn agent_event(kind: &mut EventKind, secrets: &Secrets) {
         | EventKind::LastTurn { .. }
         | EventKind::Held { .. }
         | EventKind::Alive
+        | EventKind::Aside { .. }
         | EventKind::Stopping { .. }
         | EventKind::Context(_) => {}
     }
@@ -98,6 +99,7 @@ fn turn_event(event: &mut TurnEvent, secrets: &Secrets) {
                 match block {
                     Block::Text { text } | Block::Thinking { text, .. } => mask(text, secrets),
                     Block::ToolCall(call) => mask_input(&mut call.input, secrets),
+                    Block::Served(step) => mask_step(step, secrets),
                     Block::RedactedThinking { .. } => {}
                 }
             }
@@ -139,6 +141,22 @@ fn tool_event(event: &mut ToolEvent, secrets: &Secrets) {
         ToolEvent::ApprovalResolved { answer: Some(Answer::Edited { text }), .. } => mask(text, secrets),
         ToolEvent::ApprovalResolved { .. } => {}
     }
+}
+
+/// What is encrypted in a step is no text; the words of pages may hold anything.
+fn mask_step(step: &mut ServedStep, secrets: &Secrets) {
+    match &mut step.kind {
+        ServedKind::Called => {}
+        ServedKind::Failed { why } => mask(why, secrets),
+        ServedKind::Found { hits } | ServedKind::Cited { hits } => {
+            for hit in hits {
+                mask(&mut hit.url, secrets);
+                mask(&mut hit.title, secrets);
+                mask_some(hit.excerpt.as_mut(), secrets);
+            }
+        }
+    }
+    mask_value(&mut step.wire, secrets);
 }
 
 fn mask_input(input: &mut ToolInput, secrets: &Secrets) {

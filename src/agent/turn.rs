@@ -73,6 +73,7 @@ impl TurnBuilder {
             }
             StreamEvent::ThinkingSignature(proof) => self.sign(proof),
             StreamEvent::RedactedThinking(data) => self.parts.push(Part::Done(Block::RedactedThinking { data })),
+            StreamEvent::Served(step) => self.parts.push(Part::Done(Block::Served(step))),
             StreamEvent::ToolCallStart { index, id, name } => {
                 self.calls.insert(index, self.parts.len());
                 self.parts.push(Part::Call { id, name, json: String::new() });
@@ -164,7 +165,8 @@ fn written(event: &StreamEvent) -> usize {
         StreamEvent::RedactedThinking(data) => data.len(),
         StreamEvent::ToolCallStart { name, .. } => name.len(),
         StreamEvent::ToolCallDelta { json, .. } => json.len(),
-        StreamEvent::ThinkingSignature(_) | StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
+        // What a search has found is no output of the model.
+        StreamEvent::Served(_) | StreamEvent::ThinkingSignature(_) | StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
     }
 }
 

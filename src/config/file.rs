@@ -15,7 +15,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::layer::{self, Origin, Value};
-use crate::message::{Diagnostic, KeySettings, ProviderRow, Secret};
+use crate::message::{Diagnostic, KeySettings, ProviderRow, SearchSettings, Secret};
 
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
 const MAX_BYTES: u64 = 1 << 20;
@@ -63,7 +63,7 @@ struct OpenTable {
     read: fn(&mut Walk<'_>, &DeTable<'_>),
 }
 
-const OPEN_TABLES: [OpenTable; 3] = [
+const OPEN_TABLES: [OpenTable; 4] = [
     OpenTable {
         name: "keys",
         why_not_project: "a key that means yes to you must not mean something else here",
@@ -78,6 +78,11 @@ const OPEN_TABLES: [OpenTable; 3] = [
         name: "providers",
         why_not_project: "it decides who receives your files and keys",
         read: |walk, table| walk.providers(table),
+    },
+    OpenTable {
+        name: "web.search",
+        why_not_project: "it decides who learns what is searched for",
+        read: |walk, table| walk.search(table),
     },
 ];
 
@@ -145,7 +150,7 @@ impl Walk<'_> {
                 self.report(span, format!("`providers.{name}` is a table: write `[providers.{name}]`"));
                 continue;
             };
-            let settings = self.key_settings(name, &mut keys);
+            let settings = self.key_settings(&format!("providers.{name}"), &mut keys);
             // A service that is known already needs no row.
             let row = if keys.is_empty() && settings.is_some() {
                 Ok(None)
@@ -166,6 +171,18 @@ impl Walk<'_> {
         }
     }
 
+    fn search(&mut self, table: &DeTable<'_>) {
+        let mut table = table.clone();
+        let span = table.iter().map(|(key, _)| key.span()).min_by_key(|span| span.start).unwrap_or_default();
+        let key = self.key_settings("web.search", &mut table).unwrap_or_default();
+        let settings = SearchSettings::deserialize(Deserializer::from(Spanned::new(span.clone(), table)));
+        let settings = settings.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
+        match settings.and_then(|settings| settings.checked().map_err(|error| (span, error))) {
+            Ok(settings) => self.loaded.config.web_search = Some((settings, key)),
+            Err((span, error)) => self.report(span, format!("`web.search`: {error}. It is skipped.")),
+        }
+    }
+
     /// Takes out of the table of a service what says where its key is, if anything does.
     fn key_settings(&mut self, name: &str, table: &mut DeTable<'_>) -> Option<KeySettings> {
         let (command, key) = (table.remove("api_key_command"), table.remove("api_key"));
@@ -183,7 +200,7 @@ impl Walk<'_> {
             let text = value.get_ref().as_str().map(str::trim).filter(|text| !text.is_empty());
             if text.is_none() {
                 // The value may be a key all the same.
-                self.report(value.span(), format!("`providers.{name}.{key}` expects a string"));
+                self.report(value.span(), format!("`{name}.{key}` expects a string"));
             }
             text.map(str::to_owned)
         };

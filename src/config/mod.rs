@@ -15,7 +15,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::message::{BudgetLimit, Diagnostic, KeySettings, ProviderRow};
+use crate::message::{BudgetLimit, Diagnostic, KeySettings, ProviderRow, SearchSettings};
 use crate::permission::PermissionMode;
 use layer::Origin;
 
@@ -53,6 +53,8 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// Hosts of this machine and its network that pages may be fetched from.
     pub web_hosts: Vec<String>,
+    /// What is searched with where the model's service does not search itself, and where its key is.
+    pub web_search: Option<(SearchSettings, KeySettings)>,
     pub aliases: Aliases,
     pub providers: Vec<ProviderRow>,
     /// Where services have their keys, by their names.

@@ -20,7 +20,9 @@ mod path;
 mod provider_row;
 mod report;
 mod sanitize;
+mod search;
 mod secret;
+mod served;
 mod speakers;
 mod tool;
 mod transcript;
@@ -41,7 +43,9 @@ pub use path::{serialize_path, serialize_paths, without_dots};
 pub use provider_row::{Dialect, ModelSizes, ProviderRow, WireFormat, is_variable};
 pub use report::{REPORT_TAGS, ReportParts, report_markdown, summary_of, tagged};
 pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, shown_name};
+pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, ServiceSearch};
 pub use secret::{KeySettings, Secret};
+pub use served::{ServedKind, ServedStep};
 pub use speakers::{escape_tags, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};
@@ -100,7 +104,7 @@ impl AssistantMessage {
         self.content.iter().all(|block| match block {
             Block::Text { text } => text.trim().is_empty(),
             Block::Thinking { .. } | Block::RedactedThinking { .. } => true,
-            Block::ToolCall(_) => false,
+            Block::ToolCall(_) | Block::Served(_) => false,
         })
     }
 }
@@ -125,6 +129,8 @@ pub enum Block {
         data: String,
     },
     ToolCall(ToolCall),
+    /// What the service did itself.
+    Served(ServedStep),
 }
 
 /// A tool as it is offered to a model.

@@ -9,6 +9,8 @@ use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::{Deserialize, Deserializer};
 
+use super::ServiceSearch;
+
 /// Names that stand for something else in the place of a provider.
 const RESERVED: [&str; 3] = ["offline", "demo", "scripted"];
 const MAX_NAME_CHARS: usize = 40;
@@ -65,6 +67,8 @@ pub struct ProviderRow {
     /// Whether it has the models of all makers.
     #[serde(default)]
     pub any_model: bool,
+    /// How it searches the web itself, if it does.
+    pub web_search: Option<ServiceSearch>,
 }
 
 /// How a service is spoken to.
@@ -170,7 +174,7 @@ pub fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|sign| sign == '_' || sign.is_ascii_alphanumeric())
 }
 
-fn web_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
+pub(super) fn web_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
     let text = String::deserialize(deserializer)?;
     let url: Option<Url> = text.trim().parse().ok();
     let is_web = |url: &Url| {

@@ -21,9 +21,17 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens written to the provider's prompt cache.
     pub cache_write: u64,
+    /// Searches that the provider did itself.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub searches: u64,
     /// Whether any of it is an estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference to the field")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -51,6 +59,7 @@ impl Add for Usage {
             output: self.output + other.output,
             cache_read: self.cache_read + other.cache_read,
             cache_write: self.cache_write + other.cache_write,
+            searches: self.searches + other.searches,
             estimated: self.estimated || other.estimated,
         }
     }

@@ -160,6 +160,7 @@ fn message_bytes(message: &Message) -> usize {
             .map(|block| match block {
                 Block::Text { text } | Block::Thinking { text, .. } => text.len(),
                 Block::RedactedThinking { data } => data.len(),
+                Block::Served(step) => step.size(),
                 Block::ToolCall(call) => call.name.len() + 32,
             })
             .sum(),

@@ -89,6 +89,8 @@ pub enum AccessKind {
         /// Its host as rules name it: in lower case, a name in other letters as in the network (`xn--…`).
         host: String,
     },
+    /// Searches the web. The words leave this machine.
+    Search { query: String },
 }
 
 /// What a command is kept to when it runs.

@@ -36,7 +36,7 @@ impl Fence {
 
     pub(super) fn refusal(&self, access: &Access) -> Option<String> {
         match &access.kind {
-            AccessKind::Nothing | AccessKind::Fetch { .. } => None,
+            AccessKind::Nothing | AccessKind::Fetch { .. } | AccessKind::Search { .. } => None,
             AccessKind::Read { path } => self.closes(path).or_else(|| self.holds_closed(path)),
             AccessKind::Write { path } => self.closes(path),
             AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } => self.named_in(command),
@@ -94,9 +94,11 @@ impl Fence {
         let kind = match &access.kind {
             AccessKind::Read { path } => there(path).map(|path| AccessKind::Read { path }),
             AccessKind::Write { path } => there(path).map(|path| AccessKind::Write { path }),
-            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => {
-                None
-            }
+            AccessKind::Nothing
+            | AccessKind::Execute { .. }
+            | AccessKind::Reach { .. }
+            | AccessKind::Fetch { .. }
+            | AccessKind::Search { .. } => None,
         };
         kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access { kind, ..access.clone() }))
     }

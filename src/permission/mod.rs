@@ -350,9 +350,11 @@ impl Permissions {
         self.own_folder.as_ref().is_some_and(|folder| match &access.kind {
             AccessKind::Read { path } => folder.contains(path),
             AccessKind::Write { path } => folder.is_plain_file(path),
-            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => {
-                false
-            }
+            AccessKind::Nothing
+            | AccessKind::Execute { .. }
+            | AccessKind::Reach { .. }
+            | AccessKind::Fetch { .. }
+            | AccessKind::Search { .. } => false,
         })
     }
 
@@ -410,6 +412,7 @@ impl Permissions {
         let why = match &access.kind {
             AccessKind::Nothing => "this tool always asks",
             AccessKind::Fetch { .. } => "each host of the web is asked about once",
+            AccessKind::Search { .. } => "the words of a search leave this machine",
             _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",
@@ -458,7 +461,9 @@ pub fn decide(
     let is_free = match &access.kind {
         AccessKind::Nothing => true,
         AccessKind::Read { path } => project.contains(path),
-        AccessKind::Write { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => false,
+        AccessKind::Write { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } | AccessKind::Search { .. } => {
+            false
+        }
         AccessKind::Execute { command, confinement } => {
             project.root().is_some()
                 && match confinement {
@@ -472,7 +477,8 @@ pub fn decide(
     if is_free || mode == PermissionMode::BypassPermissions {
         return Decision::Allow;
     }
-    if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. } | AccessKind::Fetch { .. }) {
+    let looks = matches!(access.kind, AccessKind::Read { .. } | AccessKind::Fetch { .. } | AccessKind::Search { .. });
+    if mode == PermissionMode::Plan && !looks {
         return Decision::Deny(match access.kind {
             AccessKind::Execute { .. } => {
                 format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)

@@ -212,7 +212,8 @@ impl Rule {
                 AccessKind::Nothing
                 | AccessKind::Execute { .. }
                 | AccessKind::Reach { .. }
-                | AccessKind::Fetch { .. } => false,
+                | AccessKind::Fetch { .. }
+                | AccessKind::Search { .. } => false,
             }
     }
 
@@ -250,7 +251,8 @@ impl Rule {
         match (&self.scope, &access.kind) {
             (Scope::Below(globs), _) => self.path_verdict(globs, access),
             _ if !self.names(&access.tool) => Verdict::Passes,
-            (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
+            // A search may find what is at a host.
+            (Scope::Whole | Scope::Unclear, _) | (Scope::Host(_), AccessKind::Search { .. }) => Verdict::Forbidden,
             // What keeps from a host keeps from those below it.
             (Scope::Host(own), AccessKind::Fetch { host, .. }) => {
                 let top = own.strip_prefix("*.").unwrap_or(own);
@@ -304,9 +306,11 @@ impl Rule {
             AccessKind::Read { path } => {
                 !writes && (named(path) || (access.looks_below && reaches_below(&globs[0], path)))
             }
-            AccessKind::Nothing | AccessKind::Execute { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } => {
-                false
-            }
+            AccessKind::Nothing
+            | AccessKind::Execute { .. }
+            | AccessKind::Reach { .. }
+            | AccessKind::Fetch { .. }
+            | AccessKind::Search { .. } => false,
         };
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }

@@ -112,6 +112,7 @@ impl Queue {
         let fits = match &event {
             StreamEvent::ToolCallStart { id, name, .. } => self.charge_part(id.len() + name.len()),
             StreamEvent::RedactedThinking(data) => self.charge_part(data.len()),
+            StreamEvent::Served(step) => self.charge_part(step.size()),
             _ => true,
         };
         if fits {

@@ -23,6 +23,8 @@ use super::stream;
 use super::table::{dialect_at, wire_at};
 use super::wire_api::WireApi;
 use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
+use super::{Model, model};
+use crate::message::{SearchForm, ServiceSearch, WireFormat};
 use crate::network::{root_cause, with_certificates, without_certificates};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -278,6 +280,14 @@ impl Provider for Http {
 
     fn gate(&self) -> Option<&RateLimiter> {
         Some(&self.gate)
+    }
+
+    fn web_search(&self) -> Option<(&ServiceSearch, Option<Model>)> {
+        let row = &self.service.row;
+        // Of OpenAI's formats, one alone has a tool for it.
+        let has_tool = wire_at(row, &self.base) != WireFormat::OpenAi;
+        let search = row.web_search.as_ref().filter(|search| search.form != SearchForm::Tool || has_tool)?;
+        Some((search, search.model.as_deref().map(|id| model::lookup(row, id))))
     }
 
     /// Sets up TLS, if it is needed, on a thread of its own, so that the first request need not wait for it.

@@ -74,6 +74,11 @@ impl KeySource {
         Ok(FetchedKey { secret, is_new: true })
     }
 
+    /// Returns the key, fetched if it is not known yet. On failure, returns why.
+    pub async fn secret(&self) -> Result<Secret, String> {
+        self.fetch().await.map(|key| key.secret)
+    }
+
     /// Notes that a key was refused. Returns `true` if it had been fetched for an earlier request: another one may have
     /// taken its place.
     pub(super) fn forget(&self, refused: &FetchedKey) -> bool {

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Effort, Message, ToolSpec, Usage};
+use crate::message::{Effort, Message, SearchForm, ServedStep, ServiceSearch, ToolSpec, Usage};
 
 pub mod anthropic;
 pub mod choice;
@@ -57,6 +57,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns how the service searches the web itself, with the model that does so if not every one does.
+    fn web_search(&self) -> Option<(&ServiceSearch, Option<Model>)> {
+        None
+    }
+
     /// Prepares the connection in the background, so that the first request need not wait for it.
     fn warm(&self) {}
 }
@@ -79,6 +84,17 @@ pub struct Request {
     pub max_output_tokens: u32,
     /// How hard the model shall think, as far as that can be set.
     pub effort: Option<Effort>,
+    /// What the service may search the web for before it answers; `None` lets it search for nothing.
+    pub search: Option<SearchBounds>,
+}
+
+/// How a service may search, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchBounds {
+    pub form: SearchForm,
+    /// Sites that alone may be found; none means all.
+    pub allowed_domains: Vec<String>,
+    pub blocked_domains: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +105,8 @@ pub enum StreamEvent {
     ThinkingSignature(String),
     /// A block of encrypted reasoning.
     RedactedThinking(String),
+    /// The service has done something itself.
+    Served(ServedStep),
     /// A tool call begins. `index` distinguishes calls of one message.
     ToolCallStart {
         index: usize,
@@ -168,10 +186,13 @@ pub struct Price {
     pub output: f64,
     pub cache_read: f64,
     pub cache_write: f64,
+    /// For a thousand searches of the service's own.
+    #[serde(default)]
+    pub searches: f64,
 }
 
 impl Price {
-    pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
+    pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0, searches: 0.0 };
 
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     pub fn cost(&self, usage: &Usage) -> f64 {
@@ -180,5 +201,6 @@ impl Price {
             + usage.cache_read as f64 * self.cache_read
             + usage.cache_write as f64 * self.cache_write)
             / 1e6
+            + usage.searches as f64 * self.searches / 1e3
     }
 }

@@ -120,10 +120,19 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         // A local server runs the model in the context its owner has set up.
         context_window: entry.filter(|_| !row.local).map(|entry| entry.context),
         max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
-        price: if is_free { Some(Price::FREE) } else { own.and_then(|entry| entry.price) },
+        price: if is_free {
+            Some(Price::FREE)
+        } else {
+            own.and_then(|entry| entry.price).map(|price| searching(price, row))
+        },
         max_effort: own.and_then(Entry::most_effort),
         takes_xhigh: own.is_none_or(|entry| entry.xhigh),
     }
+}
+
+/// Returns the price with what the service asks for its own searches.
+fn searching(price: Price, row: &ProviderRow) -> Price {
+    Price { searches: row.web_search.as_ref().map_or(0.0, |search| f64::from(search.price)), ..price }
 }
 
 /// Returns the model that `wish`, an alias or an id from an agent file or a tool call, means at this service; `None`

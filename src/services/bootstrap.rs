@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
+use super::keys::KeyedServices;
 use super::resume::Resume;
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
@@ -22,7 +23,7 @@ use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::known_tools;
+use crate::tool::{SearchEngine, known_tools};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -94,6 +95,8 @@ pub struct Bootstrap {
     pub agent: Option<Arc<AgentDefinition>>,
     /// The services that can answer. A key that was fetched is known to all clones.
     pub services: ProviderEnv,
+    /// What searches the web where no service does.
+    pub engine: Option<SearchEngine>,
     /// What the environment says about subagents.
     pub subagents: Subagents,
     /// Where the session is kept, if there is such a place. Of a new session nothing lies there yet.
@@ -159,7 +162,8 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
     let secrets = options.secrets.clone();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
-    let (services, errors) = keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &secrets);
+    let KeyedServices { services, engine, diagnostics: errors } =
+        keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &secrets);
     diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
@@ -203,6 +207,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         library,
         agent,
         services,
+        engine,
         subagents,
         store,
         saved,

@@ -25,6 +25,7 @@ use crate::program::SearchPath;
 use crate::provider::table::{ProviderEnv, ProviderTable};
 use crate::provider::{Credential, KeySource};
 use crate::session::Secrets;
+use crate::tool::{FetchSecret, SearchEngine};
 
 /// How long a command may take to print a key: the user may have to unlock it in a window.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -127,12 +128,13 @@ pub(super) fn environment(
     (environment, paths): (&Environment, Option<&Paths>),
     untrusted: &[&Path],
     secrets: &Secrets,
-) -> (ProviderEnv, Vec<Diagnostic>) {
+) -> KeyedServices {
     let table = ProviderTable::with(&config.providers);
+    let search = config.web_search.iter().filter_map(|(settings, _)| settings.key_variable());
     let commands = KeyCommands {
         untrusted: untrusted.iter().map(|folder| folder.to_path_buf()).collect(),
         home: environment.home(),
-        withheld: table.secret_variables().map(str::to_owned).collect(),
+        withheld: table.secret_variables().chain(search).map(str::to_owned).collect(),
         secrets: secrets.clone(),
     };
     let in_keyring = in_keyring(paths);
@@ -149,7 +151,55 @@ pub(super) fn environment(
     let errors = errors.collect();
     let services = ProviderEnv::of_process(table).with_credentials(credentials);
     secrets.learn(services.secrets());
-    (services, errors)
+    KeyedServices { services, engine: engine(config, environment, &commands), diagnostics: errors }
+}
+
+/// What keys open.
+pub(super) struct KeyedServices {
+    pub(super) services: ProviderEnv,
+    /// What searches the web where no service does.
+    pub(super) engine: Option<SearchEngine>,
+    /// What is wrong with the settings.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Returns the search engine of the settings, with its key: that of its variable, else what a command prints, else the one
+/// that is written there.
+fn engine(config: &Config, environment: &Environment, commands: &KeyCommands) -> Option<SearchEngine> {
+    let (settings, keys) = config.web_search.as_ref()?;
+    let set = settings.key_variable().and_then(|name| environment.get(name)).and_then(Secret::new);
+    let credential = match (set, &keys.command, &keys.key) {
+        (Some(key), ..) => Some(Credential::Key(key)),
+        (None, Some(line), _) => Some(fetched("`api_key_command` of `[web.search]`".to_owned(), line, commands)),
+        (None, None, key) => key.clone().map(Credential::Key),
+    };
+    let fetch = credential.and_then(|credential| -> Option<FetchSecret> {
+        Some(match credential {
+            Credential::Key(key) => {
+                commands.secrets.learn([key.expose()]);
+                Arc::new(move || {
+                    let key = key.clone();
+                    Box::pin(async move { Ok(key) })
+                })
+            }
+            Credential::Fetched(source) => Arc::new(move || {
+                let source = source.clone();
+                Box::pin(async move { source.secret().await })
+            }),
+            _ => return None,
+        })
+    });
+    SearchEngine::new(settings, fetch)
+}
+
+/// Returns a key that a command prints when it is needed.
+fn fetched(place: String, line: &str, commands: &KeyCommands) -> Credential {
+    let (commands, line) = (commands.clone(), line.to_owned());
+    let fetch = move || {
+        let (commands, line) = (commands.clone(), line.clone());
+        Box::pin(async move { commands.run(&line).await }) as _
+    };
+    Credential::Fetched(KeySource::new(place, Box::new(fetch)))
 }
 
 /// Where a service has its key, beside variables.
@@ -178,15 +228,7 @@ const NO_SETTINGS: KeySettings = KeySettings { command: None, key: None };
 fn credential(service: &str, source: Source<'_>, commands: &KeyCommands) -> Credential {
     match source {
         Source::Written(key) => Credential::Key(key.clone()),
-        Source::Command(line) => {
-            let (commands, line) = (commands.clone(), line.to_owned());
-            let fetch = move || {
-                let (commands, line) = (commands.clone(), line.clone());
-                Box::pin(async move { commands.run(&line).await }) as _
-            };
-            let place = format!("`api_key_command` of `[providers.{service}]`");
-            Credential::Fetched(KeySource::new(place, Box::new(fetch)))
-        }
+        Source::Command(line) => fetched(format!("`api_key_command` of `[providers.{service}]`"), line, commands),
         Source::Keyring => {
             let (secrets, name) = (commands.secrets.clone(), service.to_owned());
             let fetch = move || Box::pin(from_keyring(Keyring::of_system(), name.clone(), secrets.clone())) as _;

@@ -74,7 +74,7 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
-    let Bootstrap { rules, trust, memory, services, subagents, store, saved, .. } = bootstrap;
+    let Bootstrap { rules, trust, memory, services, engine, subagents, store, saved, .. } = bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
@@ -103,7 +103,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         store: store.as_ref(),
         answered: saved.as_deref().map(SavedSession::answers).unwrap_or_default(),
         secrets: &secrets,
-        keys: services.table.secret_variables().map(str::to_owned).collect(),
+        engine,
+        keys: secret_variables(&services, &config),
     };
     let rights = permissions::of_session(made_of, &mut kept, &sink).await;
     let demo = demo::DemoParts::of(options.kind);
@@ -150,6 +151,12 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
     Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
+}
+
+/// Returns the variables that hold keys.
+fn secret_variables(services: &ProviderEnv, config: &Config) -> Vec<String> {
+    let search = config.web_search.iter().filter_map(|(settings, _)| settings.key_variable());
+    services.table.secret_variables().chain(search).map(str::to_owned).collect()
 }
 
 /// Describes the session for its folder.

@@ -16,7 +16,7 @@ use crate::memory::MemoryTrust;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
 use crate::sandbox::Hosts;
 use crate::session::{Allowed, Secrets, Store, TrustedItems};
-use crate::tool::{Fetcher, Shell, ToolSet, standard_tools};
+use crate::tool::{Fetcher, SearchEngine, Shell, ToolSet, standard_tools};
 
 /// What the rights of a session are made of.
 pub(super) struct MadeOf<'a> {
@@ -34,6 +34,8 @@ pub(super) struct MadeOf<'a> {
     /// Answers of the session that goes on.
     pub(super) answered: Vec<ActiveGrant>,
     pub(super) secrets: &'a Secrets,
+    /// What searches the web where no service does.
+    pub(super) engine: Option<SearchEngine>,
     /// Variables of services, which hold keys.
     pub(super) keys: Vec<String>,
 }
@@ -50,10 +52,10 @@ pub(super) struct Rights {
 /// Returns the rights of the main agent, and has what changes in them kept and told.
 pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
     let permissions = permissions(&made_of, kept, sink).await;
-    let MadeOf { options, config, rules, trust, memory, paths, ground, place, library, keys, .. } = made_of;
+    let MadeOf { options, config, rules, trust, memory, paths, ground, place, library, engine, keys, .. } = made_of;
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
-    let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned()));
+    let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
     let found = (trust, rules, library.clone(), memory);
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;

@@ -68,6 +68,10 @@ pub async fn check_permission(bootstrap: &Bootstrap, entry: &str) -> anyhow::Res
             let kind = if kind == ToolKind::Write { AccessKind::Write { path } } else { AccessKind::Read { path } };
             Access::new(name, kind).named(named)
         }
+        ToolKind::Fetch if name.eq_ignore_ascii_case("WebSearch") => {
+            let words = if scope.is_empty() { "anything" } else { scope };
+            prepared(bootstrap, &rights, name, ("query", words)).await?
+        }
         ToolKind::Fetch => {
             let url = scope.strip_prefix("domain:").map_or_else(|| scope.to_owned(), |host| format!("https://{host}/"));
             prepared(bootstrap, &rights, name, ("url", &url)).await?
@@ -95,6 +99,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         store: None,
         answered: Vec::new(),
         secrets: &Secrets::default(),
+        engine: bootstrap.engine.clone(),
         keys: Vec::new(),
     };
     permissions::of_session(made_of, &mut SessionHandles::default(), &Sink::new(Vec::new(), Secrets::default())).await
@@ -123,6 +128,7 @@ async fn prepared(
             _ => SandboxUse::ReadWrite,
         },
         hosts: Vec::new(),
+        service_search: None,
     };
     let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
     let prepared = tool.parse(&args).prepare(&context).await;

@@ -188,7 +188,7 @@ impl Tree {
 
     /// Returns the tools that an agent is offered: its own, and `Agent` if it may have subagents.
     pub fn offered_tools(&self, agent: Parent) -> ToolSet {
-        let tools = agent.capabilities.tools.clone();
+        let tools = agent.capabilities.tools.offered(agent.connection.provider.web_search().is_some());
         if agent.capabilities.delegation == Delegation::Closed {
             return tools;
         }

@@ -28,6 +28,9 @@ pub trait AnyTool: Send + Sync {
 
     fn kind(&self) -> ToolKind;
 
+    /// Says whether it is of use to an agent whose model is, or is not, at a service that searches the web itself.
+    fn is_offered(&self, service_searches: bool) -> bool;
+
     fn keeps_time(&self) -> bool;
 
     /// Parses the arguments of a call. Those that do not fit are a call that fails when it is prepared.
@@ -69,6 +72,10 @@ impl<T: Tool> AnyTool for T {
 
     fn kind(&self) -> ToolKind {
         Tool::kind(self)
+    }
+
+    fn is_offered(&self, service_searches: bool) -> bool {
+        Tool::is_offered(self, service_searches)
     }
 
     fn keeps_time(&self) -> bool {

@@ -54,7 +54,9 @@ pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
 pub use set::ToolSet;
 pub use todo_write::{Todo, TodoStatus};
-pub use web::{Fetcher, HostLookup, markdown};
+pub use web::{
+    FetchSecret, Fetcher, HostLookup, SearchAnswer, SearchCall, SearchEngine, SearchQuery, ServiceSearcher, markdown,
+};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;
@@ -104,6 +106,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Says whether the tool is of use to an agent whose model is, or is not, at a service that searches the web itself.
+    fn is_offered(&self, _service_searches: bool) -> bool {
+        true
+    }
+
     /// Says whether calls of one message may overlap.
     fn concurrency(&self, _input: &Self::Input) -> Concurrency {
         match self.kind() {
@@ -149,6 +156,7 @@ pub fn standard_tools(shell: &Shell, fetcher: &Fetcher) -> ToolSet {
         Arc::new(todo_write::TodoWrite),
         Arc::new(symbols::Symbols { ignores, index: symbols::SymbolIndex::default() }),
         Arc::new(web::WebFetch(fetcher.clone())),
+        Arc::new(web::search::WebSearch(fetcher.clone())),
     ];
     tools.into_iter().collect()
 }
@@ -217,6 +225,8 @@ pub struct ToolContext {
     pub sandbox: SandboxUse,
     /// Hosts that a command in the sandbox reaches beside those of the session.
     pub hosts: Vec<HostPort>,
+    /// The service that answers the agent, if it searches the web itself.
+    pub service_search: Option<ServiceSearcher>,
 }
 
 /// Which sandbox the commands of a call may run in.

@@ -41,6 +41,12 @@ impl ToolSet {
         Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
     }
 
+    /// Returns the tools that are of use to an agent whose model is, or is not, at a service that searches the web itself.
+    #[must_use]
+    pub fn offered(&self, service_searches: bool) -> Self {
+        self.0.iter().filter(|tool| tool.is_offered(service_searches)).cloned().collect()
+    }
+
     #[must_use]
     pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
         self.0.iter().cloned().chain([tool]).collect()

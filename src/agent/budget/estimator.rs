@@ -113,6 +113,7 @@ fn part(block: &Block) -> u64 {
         Block::Text { text: said } => text(said),
         Block::Thinking { text: thought, signature } => text(thought) + signature.as_deref().map_or(0, text),
         Block::RedactedThinking { data } => text(data),
+        Block::Served(step) => (step.size() as u64).div_ceil(BYTES),
         Block::ToolCall(call) => {
             let input = match &call.input {
                 ToolInput::Object(input) => serde_json::to_string(input).map_or(0, |json| text(&json)),

@@ -9,7 +9,9 @@ impl EventKind {
     /// Returns what an event says was used; `None` if it is not about that.
     pub fn spent(&self) -> Option<Spent> {
         let (usage, cost_usd) = match self {
-            Self::Turn(TurnEvent::Ended { usage, cost_usd, .. }) => (*usage, *cost_usd),
+            Self::Turn(TurnEvent::Ended { usage, cost_usd, .. }) | Self::Aside { usage, cost_usd } => {
+                (*usage, *cost_usd)
+            }
             Self::Context(event) => event.spent()?,
             _ => return None,
         };

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Driver;
+use crate::agent::aside::ask_aside;
 use crate::agent::stream::ModelReply;
 use crate::message::{Effort, Message, sanitize, sanitize_line};
 use crate::provider::Request;
@@ -37,9 +38,10 @@ impl Driver<'_> {
             withheld: Arc::default(),
             max_output_tokens: ANSWER_TOKENS.min(model.max_output_tokens),
             effort: model.effort(Effort::Low),
+            search: None,
         };
         let stop = self.agent.cancel.clone();
-        let (reply, used) = self.ask_aside(request, &*provider, &model, &stop).await;
+        let (reply, used) = ask_aside(self.run, request, (&*provider, &model), &stop).await;
         self.count_aside(used, &model);
         match reply {
             Ok(ModelReply::Whole(turn)) => doubt_in(&turn.message.text()),

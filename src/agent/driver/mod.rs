@@ -221,6 +221,7 @@ impl<'a> Driver<'a> {
         let done = dispatch(self.run, calls, self.allowance()).await;
         self.tool_calls = self.tool_calls.saturating_add(done.begun);
         done.changes.iter().for_each(|change| self.files.add(change));
+        done.aside.iter().for_each(|(usage, cost_usd)| self.add_used(*usage, *cost_usd));
         self.transcript.push_results(done.results);
     }
 
@@ -332,6 +333,7 @@ impl<'a> Driver<'a> {
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
             effort: self.agent.effort.and_then(|wish| self.agent.model.effort(wish)),
+            search: None,
         }
     }
 
@@ -395,12 +397,16 @@ impl<'a> Driver<'a> {
         let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
         self.transcript.set_counted(self.reservation.counted());
         let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
+        self.add_used(usage, cost_usd);
+        let kind = TurnEvent::Ended { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
+        self.run.emit(kind).await;
+    }
+
+    fn add_used(&mut self, usage: Usage, cost_usd: Option<f64>) {
         self.usage += usage;
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
             *total += cost;
         }
-        let kind = TurnEvent::Ended { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
-        self.run.emit(kind).await;
     }
 
     async fn conclude(mut self, end: End) -> (Outcome, Transcript) {

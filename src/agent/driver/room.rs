@@ -4,19 +4,19 @@
 //! the conversation changes only together with the event that says so; whatever goes wrong, or is stopped, it is as it was;
 //! a request that fits is sent, with a summary or without.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Driver, End, call_ids};
 use crate::agent::Cancel;
-use crate::agent::budget::{BudgetReservation, Reserved, estimator};
+use crate::agent::aside::ask_aside;
+use crate::agent::budget::{Reserved, estimator};
 use crate::agent::context::summary::{self, Division, PROMPT};
 use crate::agent::context::{ContextRoom, parts, trim};
-use crate::agent::stream::{Deltas, ModelCall, ModelReply, reply};
+use crate::agent::stream::ModelReply;
 use crate::agent::turn::Turn;
 use crate::agent::{ContextEvent, EventKind};
 use crate::message::{Effort, Message, Transcript, Usage, tagged};
-use crate::provider::{ErrorKind, Model, Provider, Request, StopReason};
+use crate::provider::{ErrorKind, Model, Request, StopReason};
 
 /// Longest summary, in tokens, and the least that a model gets for one.
 const SUMMARY_TOKENS: u64 = 8_192;
@@ -171,7 +171,7 @@ impl Driver<'_> {
         let mut halvings = 0;
         let failure = loop {
             let request = plan.request(old, bytes, &model);
-            let (reply, used) = self.ask_aside(request, &*provider, &model, stop).await;
+            let (reply, used) = ask_aside(self.run, request, (&*provider, &model), stop).await;
             usage += used;
             match reply {
                 Ok(ModelReply::Whole(turn)) => match text_of(&turn) {
@@ -196,34 +196,10 @@ impl Driver<'_> {
         failure.map_or(Written::Stopped, Written::Nothing)
     }
 
-    /// Sends a request beside the turns. Returns what it has used too; `Err` says why it was not sent.
-    pub(super) async fn ask_aside(
-        &self,
-        mut request: Request,
-        provider: &dyn Provider,
-        model: &Model,
-        stop: &Cancel,
-    ) -> (Result<ModelReply, Reserved>, Usage) {
-        let mut aside = BudgetReservation::aside(self.run, model);
-        match aside.reserve(&mut request, stop).await {
-            Reserved::Granted => {}
-            other => return (Err(other), Usage::default()),
-        }
-        let call = ModelCall { provider, request, deltas: Deltas::Hidden };
-        let reply = reply(self.run, call, &mut HashSet::new(), &mut aside, stop).await;
-        let (ModelReply::Whole(turn) | ModelReply::Cut(turn) | ModelReply::Failed(_, turn) | ModelReply::Spent(turn)) =
-            &reply;
-        let used = aside.settle(&[], turn.usage).await;
-        (Ok(reply), used)
-    }
-
     /// Counts what a summary took as part of the run, and returns its cost.
     pub(super) fn count_aside(&mut self, usage: Usage, model: &Model) -> Option<f64> {
         let cost_usd = model.price.map(|price| price.cost(&usage));
-        self.usage += usage;
-        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
-            *total += cost;
-        }
+        self.add_used(usage, cost_usd);
         cost_usd
     }
 
@@ -337,6 +313,7 @@ impl<'a> Plan<'a> {
             withheld: Arc::default(),
             max_output_tokens: u32::try_from(self.summary_tokens).unwrap_or(u32::MAX).min(model.max_output_tokens),
             effort: model.effort(Effort::Low),
+            search: None,
         }
     }
 }

@@ -187,6 +187,7 @@ impl Approvals {
         let noun = match request.access.kind {
             AccessKind::Write { .. } => "edit",
             AccessKind::Execute { .. } | AccessKind::Reach { .. } => "command",
+            AccessKind::Search { .. } => "search",
             AccessKind::Read { .. } | AccessKind::Fetch { .. } | AccessKind::Nothing => "call",
         };
         let before = self.also_allowed.filter(|(_, until)| out.now() <= *until).map_or(0, |(count, _)| count);

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::message::Usage;
+use super::served;
+use crate::message::{ServedStep, Usage};
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
@@ -25,10 +26,10 @@ struct WireEvent<'a> {
     kind: Text<'a>,
     index: Text<'a>,
     delta: Lenient<Delta<'a>>,
-    content_block: Lenient<BlockStart<'a>>,
+    content_block: Option<&'a RawValue>,
     message: Lenient<MessageStart<'a>>,
     usage: Lenient<WireUsage<'a>>,
-    content: List<BlockStart<'a>>,
+    content: List<&'a RawValue>,
     stop_reason: Text<'a>,
     error: Option<&'a RawValue>,
 }
@@ -42,6 +43,7 @@ struct Delta<'a> {
     thinking: Text<'a>,
     signature: Text<'a>,
     partial_json: Text<'a>,
+    citation: Option<&'a RawValue>,
     stop_reason: Text<'a>,
 }
 
@@ -57,6 +59,7 @@ struct BlockStart<'a> {
     id: Text<'a>,
     name: Text<'a>,
     input: Option<&'a RawValue>,
+    citations: List<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -76,6 +79,13 @@ struct WireUsage<'a> {
     cache_read: Text<'a>,
     #[serde(rename = "cache_creation_input_tokens")]
     cache_write: Text<'a>,
+    server_tool_use: Lenient<ServerUse<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct ServerUse<'a> {
+    web_search_requests: Text<'a>,
 }
 
 enum Open {
@@ -86,6 +96,11 @@ enum Open {
         call: usize,
         /// The input that came with the start; counts only if no piece follows.
         input: Option<String>,
+    },
+    /// A call of a tool of the service's own.
+    Served {
+        block: String,
+        input: String,
     },
     /// Text, or a block this program has no use for.
     Other,
@@ -108,11 +123,15 @@ impl MessagesDecoder {
         Self { service, open: BTreeMap::new(), calls: 0, called: BTreeSet::new(), think, usage, stop: None }
     }
 
-    fn start(&mut self, index: u64, block: &BlockStart<'_>, out: &mut Queue) {
+    fn start(&mut self, index: u64, raw: &RawValue, out: &mut Queue) {
+        let Ok(block) = serde_json::from_str::<BlockStart<'_>>(raw.get()) else { return };
         self.close(index, out);
         let open = match &*block.kind {
             "text" => {
                 self.think.text(&block.text, out);
+                for citation in block.citations.into_elements() {
+                    self.serve(served::cited(citation), out);
+                }
                 Open::Other
             }
             "thinking" => {
@@ -139,16 +158,27 @@ impl MessagesDecoder {
                 let input = block.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null" | "\"\""));
                 Open::Call { call, input: input.map(str::to_owned) }
             }
+            "server_tool_use" => Open::Served { block: raw.get().to_owned(), input: String::new() },
+            "web_search_tool_result" => {
+                self.serve(served::found(raw), out);
+                Open::Other
+            }
             _ => Open::Other,
         };
         let held = match &open {
             Open::Thinking { signature } => signature.len(),
             Open::Call { input: Some(input), .. } => input.len(),
+            Open::Served { block, .. } => block.len(),
             Open::Call { .. } | Open::Other => 0,
         };
         if out.charge_part(held) {
             self.open.insert(index, open);
         }
+    }
+
+    fn serve(&mut self, step: ServedStep, out: &mut Queue) {
+        self.think.flush(out);
+        out.push(StreamEvent::Served(step));
     }
 
     fn delta(&mut self, index: u64, delta: &Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
@@ -167,11 +197,19 @@ impl MessagesDecoder {
         {
             signature.push_str(&delta.signature);
         }
+        if let Some(citation) = delta.citation.filter(|_| &*delta.kind == "citations_delta") {
+            self.serve(served::cited(citation), out);
+        }
         if is("input_json_delta", &delta.partial_json) {
             match self.open.get_mut(&index) {
                 Some(Open::Call { call, input }) => {
                     *input = None;
                     out.input(*call, &delta.partial_json);
+                }
+                Some(Open::Served { input, .. }) => {
+                    if out.charge(delta.partial_json.len()) {
+                        input.push_str(&delta.partial_json);
+                    }
                 }
                 Some(Open::Thinking { .. } | Open::Other) => {}
                 // The event that began it was lost.
@@ -197,6 +235,9 @@ impl MessagesDecoder {
         grow(&mut self.usage.output, &usage.output);
         grow(&mut self.usage.cache_read, &usage.cache_read);
         grow(&mut self.usage.cache_write, &usage.cache_write);
+        if let Some(used) = &usage.server_tool_use.0 {
+            grow(&mut self.usage.searches, &used.web_search_requests);
+        }
         if self.usage != known {
             out.push(StreamEvent::Usage(self.usage));
         }
@@ -213,7 +254,7 @@ impl MessagesDecoder {
 
     fn whole(&mut self, wire: WireEvent<'_>, out: &mut Queue) -> StreamProgress {
         for (index, block) in (0..).zip(wire.content.into_elements()) {
-            self.start(index, &block, out);
+            self.start(index, block, out);
             self.close(index, out);
         }
         if let Some(usage) = &wire.usage.0 {
@@ -228,6 +269,7 @@ fn close(open: Open, out: &mut Queue) {
     match open {
         Open::Thinking { signature } if !signature.is_empty() => out.push(StreamEvent::ThinkingSignature(signature)),
         Open::Call { call, input: Some(input) } => out.input(call, &input),
+        Open::Served { block, input } => out.push(StreamEvent::Served(served::called(&block, &input))),
         _ => {}
     }
 }
@@ -251,7 +293,7 @@ impl Decode for MessagesDecoder {
                 }
             }
             "content_block_start" => {
-                if let Some(block) = &wire.content_block.0 {
+                if let Some(block) = wire.content_block {
                     self.start(index, block, out);
                 }
             }

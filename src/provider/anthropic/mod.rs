@@ -12,6 +12,7 @@ use super::{ErrorKind, Feature, Feed, ProviderError, Request};
 use crate::message::Dialect;
 
 mod decode;
+mod served;
 mod wire;
 
 pub(super) const API: WireApi = WireApi {

@@ -9,12 +9,17 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolResult, ToolSpec, WireFormat};
+use crate::message::{
+    AssistantMessage, Block, Effort, Message, ResultPart, ServedKind, ServedStep, ToolResult, ToolSpec, WireFormat,
+};
 use crate::provider::wire_api::{self, WireInput};
-use crate::provider::{Request, model, signature};
+use crate::provider::{Request, SearchBounds, model, signature};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
+
+/// How often the service may search for one answer.
+const MAX_SEARCHES: u32 = 3;
 
 /// The smallest budget for thinking that the API takes.
 const MIN_BUDGET: u32 = 1_024;
@@ -31,10 +36,40 @@ pub(super) struct MessagesBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[Content<'a>; 1]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<Offered<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice>,
     messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Offered<'a> {
+    Tool(Tool<'a>),
+    Search(SearchTool<'a>),
+}
+
+/// The service's own search. It takes a list of one kind only.
+#[derive(Serialize)]
+struct SearchTool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'static str,
+    max_uses: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_domains: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_domains: Option<&'a [String]>,
+}
+
+impl<'a> SearchTool<'a> {
+    fn new(bounds: &'a SearchBounds) -> Self {
+        let allowed_domains = Some(&*bounds.allowed_domains).filter(|list| !list.is_empty());
+        let blocked_domains =
+            Some(&*bounds.blocked_domains).filter(|list| !list.is_empty() && allowed_domains.is_none());
+        let (kind, name) = ("web_search_20250305", "web_search");
+        Self { kind, name, max_uses: MAX_SEARCHES, allowed_domains, blocked_domains }
+    }
 }
 
 #[derive(Serialize)]
@@ -102,6 +137,8 @@ struct Content<'a> {
 enum Kind<'a> {
     Text {
         text: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<&'a Value>,
     },
     Image {
         source: Source<'a>,
@@ -125,12 +162,21 @@ enum Kind<'a> {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+    /// A step of the service, as it came.
+    #[serde(untagged)]
+    Served(&'a Value),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Source<'a> {
     Base64 { media_type: &'a str, data: &'a str },
+}
+
+impl<'a> Kind<'a> {
+    fn text(text: &'a str) -> Self {
+        Self::Text { text, citations: Vec::new() }
+    }
 }
 
 impl<'a> MessagesBody<'a> {
@@ -144,7 +190,7 @@ impl<'a> MessagesBody<'a> {
         }
         let mut tools: Vec<Tool<'a>> = request.tools.iter().map(offer).collect();
         let mut tool_choice = None;
-        if tools.is_empty() {
+        if tools.is_empty() && request.search.is_none() {
             // The API wants every tool that a conversation mentions to be defined, also where none may be called. It reads
             // tools and system prompt from its cache as long as the tools are the same.
             tools = if request.withheld.is_empty() {
@@ -157,6 +203,10 @@ impl<'a> MessagesBody<'a> {
         if let Some(last) = tools.last_mut() {
             last.cache_control = Some(Cache::Ephemeral);
         }
+        let mut tools: Vec<Offered<'a>> = tools.into_iter().map(Offered::Tool).collect();
+        if let Some(bounds) = &request.search {
+            tools.push(Offered::Search(SearchTool::new(bounds)));
+        }
         let thinking = if may_think { Thinking::of(request, &messages) } else { None };
         let effort = request.effort.filter(|_| may_think && !model::counts_effort(&request.model));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
@@ -166,7 +216,7 @@ impl<'a> MessagesBody<'a> {
             stream: true,
             thinking,
             output_config: effort.map(|effort| OutputConfig { effort: effort.name() }),
-            system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
+            system: system.map(|text| [Content { kind: Kind::text(text), cache_control: Some(Cache::Ephemeral) }]),
             tools,
             tool_choice,
             messages,
@@ -265,20 +315,20 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
 /// A conversation that ends with the model's own words must not end with white space.
 fn trim_open_end(turns: &mut [Turn<'_>]) {
     if let Some(Turn { role: Role::Assistant, content }) = turns.last_mut()
-        && let Some(Content { kind: Kind::Text { text }, .. }) = content.last_mut()
+        && let Some(Content { kind: Kind::Text { text, .. }, .. }) = content.last_mut()
     {
         *text = text.trim_end();
     }
 }
 
 fn text_block(text: &str) -> Option<Kind<'_>> {
-    (!text.trim().is_empty()).then_some(Kind::Text { text })
+    (!text.trim().is_empty()).then_some(Kind::text(text))
 }
 
 fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
-    let mut content: Vec<Kind<'_>> = blocks
-        .iter()
-        .filter_map(|block| match block {
+    let mut content: Vec<Kind<'_>> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let kind = match block {
             Block::Text { text } => text_block(text),
             Block::Thinking { text, signature } => {
                 let proof = signature.as_deref().and_then(|kept| signature::of_format(WireFormat::Anthropic, kept));
@@ -290,8 +340,18 @@ fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
                 name: identifier(&call.name),
                 input: (&call.input).into(),
             }),
-        })
-        .collect();
+            // A step of another service is none of this one.
+            Block::Served(step) if !step.wire.is_object() => None,
+            Block::Served(ServedStep { kind: ServedKind::Cited { .. }, wire }) => {
+                if let Some(Kind::Text { citations, .. }) = content.last_mut() {
+                    citations.push(wire);
+                }
+                None
+            }
+            Block::Served(step) => Some(Kind::Served(&step.wire)),
+        };
+        content.extend(kind);
+    }
     // The API refuses a message that ends in reasoning, which is all there is of a reply that was cut off early.
     while matches!(content.last(), Some(Kind::Thinking { .. } | Kind::RedactedThinking { .. })) {
         content.pop();
@@ -309,7 +369,7 @@ fn result_block(result: &ToolResult) -> Kind<'_> {
         })
         .collect();
     if content.is_empty() && result.is_error {
-        content.push(Kind::Text { text: SILENT_FAILURE });
+        content.push(Kind::text(SILENT_FAILURE));
     }
     Kind::ToolResult { tool_use_id: identifier(&result.call_id), content, is_error: result.is_error }
 }

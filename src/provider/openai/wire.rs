@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Dialect, Message, ResultPart, ToolCall, ToolResult};
+use crate::message::{AssistantMessage, Block, Dialect, Message, ResultPart, SearchForm, ToolCall, ToolResult};
 use crate::provider::Request;
 use crate::provider::wire_api::{WireInput, identifier, result_text};
 
@@ -23,7 +23,21 @@ pub(super) struct ChatBody<'a> {
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    web_search_options: Option<NoOptions>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plugins: Vec<Plugin>,
     messages: Vec<Turn<'a>>,
+}
+
+/// `{}`: the search as the service has set it up.
+#[derive(Serialize)]
+struct NoOptions {}
+
+#[derive(Serialize)]
+#[serde(tag = "id", rename_all = "lowercase")]
+enum Plugin {
+    Web {},
 }
 
 #[derive(Serialize)]
@@ -105,9 +119,15 @@ impl<'a> ChatBody<'a> {
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             tools: tools.collect(),
+            web_search_options: searches(request, SearchForm::Options).then_some(NoOptions {}),
+            plugins: searches(request, SearchForm::Plugin).then_some(Plugin::Web {}).into_iter().collect(),
             messages: turns(request, dialect),
         }
     }
+}
+
+fn searches(request: &Request, form: SearchForm) -> bool {
+    request.search.as_ref().is_some_and(|bounds| bounds.form == form)
 }
 
 fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::message::{Usage, WireFormat};
+use crate::message::{SearchHit, ServedKind, ServedStep, Usage, WireFormat};
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
@@ -47,6 +48,15 @@ struct WireItem<'a> {
 struct WirePart<'a> {
     text: Text<'a>,
     refusal: Text<'a>,
+    annotations: List<UrlCitation<'a>>,
+}
+
+/// What the text rests on, where the service has searched the web.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct UrlCitation<'a> {
+    url: Text<'a>,
+    title: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -96,13 +106,14 @@ pub(super) struct ResponsesDecoder {
     calls: usize,
     think: Think,
     usage: Usage,
+    searches: u64,
     incomplete: Option<String>,
 }
 
 impl ResponsesDecoder {
     pub(super) fn new(service: Service) -> Self {
         let (items, usage, think) = (HashMap::new(), Usage::default(), Think::default());
-        Self { service, items, calls: 0, think, usage, incomplete: None }
+        Self { service, items, calls: 0, think, usage, searches: 0, incomplete: None }
     }
 
     fn unreadable(&self, words: &str) -> ProviderError {
@@ -146,13 +157,17 @@ impl ResponsesDecoder {
                     out.input(*index, &item.arguments);
                 }
             }
-            "message" if !self.items.contains_key(&at) => {
-                for part in item.content.elements() {
-                    self.think.text(&part.text, out);
-                    out.text(&part.refusal);
+            "message" => {
+                if !self.items.contains_key(&at) {
+                    for part in item.content.elements() {
+                        self.think.text(&part.text, out);
+                        out.text(&part.refusal);
+                    }
+                    self.spoken(at);
                 }
-                self.spoken(at);
+                self.cite(item, out);
             }
+            "web_search_call" => self.searches += 1,
             "reasoning" => {
                 self.think.flush(out);
                 if !self.items.contains_key(&at) {
@@ -174,6 +189,22 @@ impl ResponsesDecoder {
         }
     }
 
+    fn cite(&mut self, item: &WireItem<'_>, out: &mut Queue) {
+        let cited = item.content.elements().flat_map(|part| part.annotations.elements());
+        let hits: Vec<SearchHit> = cited
+            .filter(|cited| !cited.url.is_empty())
+            .map(|cited| SearchHit {
+                url: cited.url.to_string(),
+                title: cited.title.to_string(),
+                ..SearchHit::default()
+            })
+            .collect();
+        if !hits.is_empty() {
+            self.think.flush(out);
+            out.push(StreamEvent::Served(ServedStep { kind: ServedKind::Cited { hits }, wire: Value::Null }));
+        }
+    }
+
     fn complete(&mut self, response: &WireResponse<'_>, out: &mut Queue) {
         // What came of it in events is known by its place; a server may send all of it in the last event only.
         if self.items.is_empty() {
@@ -192,6 +223,7 @@ impl ResponsesDecoder {
                 output: usage.output_tokens.tokens().unwrap_or(0),
                 cache_read,
                 cache_write,
+                searches: self.searches,
                 estimated: false,
             };
             if self.usage != Usage::default() {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolResult, ToolSpec, WireFormat};
 use crate::provider::wire_api::{WireInput, identifier, result_text};
-use crate::provider::{Request, model, signature};
+use crate::provider::{Request, SearchBounds, model, signature};
 
 const NAME_CHARS: usize = 64;
 
@@ -51,6 +51,18 @@ enum Tool<'a> {
         /// Strict schemas would have to name every field as required.
         strict: bool,
     },
+    /// The service's own search.
+    #[serde(rename = "web_search")]
+    Search {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filters: Option<Filters<'a>>,
+    },
+}
+
+/// Sites that alone may be found.
+#[derive(Serialize)]
+struct Filters<'a> {
+    allowed_domains: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -100,7 +112,7 @@ impl<'a> ResponsesBody<'a> {
             include: reasons.then_some(["reasoning.encrypted_content"]),
             store: false,
             stream: true,
-            tools: offered.iter().map(offer).collect(),
+            tools: offered.iter().map(offer).chain(request.search.as_ref().map(search)).collect(),
             tool_choice: (request.tools.is_empty() && !offered.is_empty()).then_some("none"),
             input: items(request, reasons),
         }
@@ -113,6 +125,11 @@ impl<'a> ResponsesBody<'a> {
 
 fn offer(spec: &ToolSpec) -> Tool<'_> {
     Tool::Function { name: &spec.name, description: &spec.description, parameters: &spec.input_schema, strict: false }
+}
+
+fn search(bounds: &SearchBounds) -> Tool<'_> {
+    let allowed_domains = bounds.allowed_domains.as_slice();
+    Tool::Search { filters: (!allowed_domains.is_empty()).then_some(Filters { allowed_domains }) }
 }
 
 fn items(request: &Request, reasons: bool) -> Vec<Item<'_>> {
@@ -147,7 +164,7 @@ fn push_reply<'a>(items: &mut Vec<Item<'a>>, reply: &'a AssistantMessage, reason
                 name: identifier(&call.name, NAME_CHARS, "unnamed"),
                 arguments: serde_json::to_string(&WireInput::from(&call.input)).unwrap_or_else(|_| "{}".to_owned()),
             }),
-            Block::Text { .. } | Block::Thinking { .. } | Block::RedactedThinking { .. } => {}
+            Block::Text { .. } | Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::Served(_) => {}
         }
     }
     // All that there is of a reply that was cut off early.

@@ -112,7 +112,8 @@ impl Tree {
             let own: Vec<&str> = scopes.iter().filter(|scope| is_scope_of(scope, tool)).map(String::as_str).collect();
             if own.is_empty() { tool.to_owned() } else { own.join(", ") }
         };
-        let mut tools: Vec<String> = own.tools.names().map(shown).collect();
+        let offered = own.tools.offered(parent.connection.provider.web_search().is_some());
+        let mut tools: Vec<String> = offered.names().map(shown).collect();
         let but: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| scope.starts_with("not ")).collect();
         let is_all = own.tools.names().count() == parent.capabilities.tools.names().count();
         if is_all && scopes.iter().all(|scope| scope.starts_with("not ")) {

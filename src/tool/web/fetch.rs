@@ -17,6 +17,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use tokio::time::{Instant, timeout};
 
+use super::engine::SearchEngine;
 use super::markdown::{Markdown, markdown};
 use super::{MAX_URL, NOT_THE_USER};
 use crate::message::{HostPort, is_near};
@@ -47,6 +48,8 @@ pub struct Fetcher {
     /// Hosts of this machine and its network that may be asked.
     own: Hosts,
     lookup: HostLookup,
+    /// What is searched with where no model's service searches itself.
+    pub(super) engine: Option<SearchEngine>,
     kept: Arc<Mutex<VecDeque<KeptPage>>>,
 }
 
@@ -79,6 +82,11 @@ impl Fetcher {
     #[must_use]
     pub fn looking_up(self, lookup: HostLookup) -> Self {
         Self { lookup, ..self }
+    }
+
+    #[must_use]
+    pub fn searching_by(self, engine: Option<SearchEngine>) -> Self {
+        Self { engine, ..self }
     }
 
     /// Reads an address that a model has written; the error is for the model.
@@ -199,7 +207,7 @@ impl Default for Fetcher {
     fn default() -> Self {
         let lookup: HostLookup =
             |host, port| Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) });
-        Self { own: Hosts::default(), lookup, kept: Arc::default() }
+        Self { own: Hosts::default(), lookup, engine: None, kept: Arc::default() }
     }
 }
 

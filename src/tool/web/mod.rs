@@ -1,14 +1,18 @@
-//! `WebFetch`: a page of the web as Markdown.
+//! The web: `WebFetch`, a page as Markdown, and `WebSearch`.
 //!
-//! Owns the call: what is asked about, and which part of a page is returned. Leaves the network to `fetch` and HTML to
-//! `markdown`. Invariant: what a page says is handed on as its words; the host that the user allowed is the host that is
+//! Owns the call of `WebFetch`: what is asked about, and which part of a page is returned. Leaves the network to `fetch`, HTML to
+//! `markdown`, and searching to `search`. Invariant: what a page says is handed on as its words; the host that the user allowed is the host that is
 //! asked.
 
+mod engine;
 mod fetch;
 mod markdown;
+pub(super) mod search;
 
+pub use engine::{FetchSecret, SearchEngine};
 pub use fetch::{Fetcher, HostLookup};
 pub use markdown::markdown;
+pub use search::{SearchAnswer, SearchCall, SearchQuery, ServiceSearcher};
 
 use reqwest::Url;
 use schemars::JsonSchema;

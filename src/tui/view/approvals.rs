@@ -217,6 +217,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
         AccessKind::Fetch { .. } => "wants to fetch",
+        AccessKind::Search { .. } => "wants to search the web",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing => "wants to use",
     };

@@ -200,7 +200,7 @@ async fn a_budget_in_dollars_holds_where_prices_are_known_and_says_where_not() {
     let limit = BudgetLimit { tokens: None, usd: Some(Dollars::from(0.4)) };
     let budget = Budget::new(limit);
     let mut priced = parts(restless(Vec::new()), &budget);
-    priced.model.price = Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 });
+    priced.model.price = Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, searches: 0.0 });
     let mut session = Session::start(priced);
     let outcome = session.ask("look").await;
     assert_eq!(outcome.status, Status::Budget);

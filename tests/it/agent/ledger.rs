@@ -6,7 +6,7 @@ use belvedere::provider::Price;
 
 use crate::support::Dice;
 
-const PRICE: Price = Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 };
+const PRICE: Price = Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, searches: 0.0 };
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {

@@ -40,6 +40,7 @@ mod stops;
 mod strangers;
 mod transcript;
 mod turn;
+mod web_search;
 mod wire;
 mod writers;
 

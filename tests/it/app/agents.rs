@@ -450,7 +450,7 @@ fn a_reply_that_was_cut_off_says_so_at_its_end() {
     stage.asks("tell me all");
     stage.says(0, "It begins well and");
     let message = AssistantMessage { content: vec![Block::Text { text: "It begins well and".to_owned() }] };
-    let usage = Usage { input: 10, output: 5, cache_read: 0, cache_write: 0, estimated: false };
+    let usage = Usage { input: 10, output: 5, ..Usage::default() };
     stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None }));
     let text = stage.text();
     let (said, mark) = (text.find("It begins well and"), text.find("cut off: the reply"));

@@ -10,7 +10,7 @@ use belvedere::subagent::Command;
 use crate::screens::stage::Stage;
 
 fn model(provider: &str, id: &str, display: &str, price: Option<(f64, f64)>) -> OfferedModel {
-    let price = price.map(|(input, output)| Price { input, output, cache_read: 0.0, cache_write: 0.0 });
+    let price = price.map(|(input, output)| Price { input, output, ..Price::FREE });
     OfferedModel {
         provider: provider.to_owned(),
         id: id.to_owned(),

@@ -115,6 +115,7 @@ fn check_order(answer: &Answer) {
             | StreamEvent::Thinking(_)
             | StreamEvent::ThinkingSignature(_)
             | StreamEvent::RedactedThinking(_)
+            | StreamEvent::Served(_)
             | StreamEvent::Usage(_) => {}
         }
     }
@@ -130,6 +131,7 @@ fn content(events: &[StreamEvent]) -> usize {
         | StreamEvent::RedactedThinking(text) => text.len(),
         StreamEvent::ToolCallDelta { json, .. } => json.len(),
         StreamEvent::ToolCallStart { id, name, .. } => id.len() + name.len() + PART_COST,
+        StreamEvent::Served(step) => step.size(),
         StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
     };
     events.iter().map(cost).sum()

@@ -53,6 +53,7 @@ fn held(turn: &Turn) -> usize {
         Block::Text { text } => text.len(),
         Block::Thinking { text, signature } => text.len() + signature.as_ref().map_or(0, String::len),
         Block::RedactedThinking { data } => data.len(),
+        Block::Served(step) => step.size(),
         Block::ToolCall(call) => {
             let input = match &call.input {
                 ToolInput::Object(map) => serde_json::to_string(map).expect("JSON").len(),

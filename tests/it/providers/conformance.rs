@@ -102,7 +102,7 @@ fn cases() -> Vec<(&'static str, Answer)> {
             "usage",
             Answer {
                 text: "ok".to_owned(),
-                usage: Usage { input: 3, output: 7, cache_read: 1500, cache_write: 200, estimated: false },
+                usage: Usage { input: 3, output: 7, cache_read: 1500, cache_write: 200, ..Usage::default() },
                 stop: stop(StopReason::EndTurn),
                 ..Answer::default()
             },

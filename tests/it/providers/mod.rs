@@ -51,6 +51,7 @@ fn fold(events: impl IntoIterator<Item = StreamEvent>) -> Answer {
             StreamEvent::Thinking(text) => answer.thinking += &text,
             StreamEvent::ThinkingSignature(text) => answer.signature += &text,
             StreamEvent::RedactedThinking(text) => answer.redacted += &text,
+            StreamEvent::Served(_) => {}
             StreamEvent::ToolCallStart { index, id, name } => {
                 assert_eq!(index, answer.calls.len(), "calls begin in order");
                 answer.calls.push((id, name, ToolInput::Malformed(String::new())));
@@ -124,5 +125,6 @@ fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
         withheld: Arc::default(),
         max_output_tokens: 100,
         effort: None,
+        search: None,
     }
 }

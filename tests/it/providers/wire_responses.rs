@@ -112,3 +112,35 @@ fn the_messages_api_is_not_sent_reasoning_of_this_one() {
     let text = body["messages"].to_string();
     assert!(text.contains("EqQBCg==") && !text.contains("gAAA"), "{text}");
 }
+
+#[test]
+fn a_search_is_a_tool_of_the_service_and_its_citations_are_read() {
+    use belvedere::message::{SearchForm, ServedKind};
+    use belvedere::provider::{SearchBounds, StreamEvent};
+    let bounds = SearchBounds {
+        form: SearchForm::Tool,
+        allowed_domains: vec!["docs.rs".to_owned()],
+        blocked_domains: Vec::new(),
+    };
+    let request = Request { tools: std::sync::Arc::default(), search: Some(bounds), ..conversation() };
+    let (json, _) = responses::request_body(&request, Dialect::OpenAi, true).expect("a body");
+    let body: Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(body["tools"], json!([{"type": "web_search", "filters": {"allowed_domains": ["docs.rs"]}}]));
+    let cited =
+        json!({"type": "url_citation", "url": "https://docs.rs/x", "title": "x", "start_index": 0, "end_index": 2});
+    let message =
+        json!({"type": "message", "content": [{"type": "output_text", "text": "It is.", "annotations": [cited]}]});
+    let output = json!([{"type": "web_search_call", "id": "ws_1", "status": "completed"}, message]);
+    let usage = json!({"input_tokens": 9, "output_tokens": 3});
+    let answer = json!({"object": "response", "status": "completed", "output": output, "usage": usage});
+    let mut feed = responses::feed(super::service("openai"));
+    feed.document(answer.to_string().as_bytes()).expect("an answer");
+    let events: Vec<StreamEvent> = std::iter::from_fn(|| feed.next_event()).collect();
+    let hits = events.iter().find_map(|event| match event {
+        StreamEvent::Served(step) => Some(&step.kind),
+        _ => None,
+    });
+    assert!(matches!(hits, Some(ServedKind::Cited { hits }) if hits[0].url == "https://docs.rs/x"), "{events:?}");
+    let counts = |event: &StreamEvent| matches!(event, StreamEvent::Usage(usage) if usage.searches == 1);
+    assert!(events.iter().any(counts), "{events:?}");
+}

@@ -162,6 +162,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
     let nowhere = Arc::new(PathBuf::from("/nowhere/shop"));
     Bootstrap {
         saved: None,
+        engine: None,
         options: Options {
             resume: None,
             directory: nowhere.as_ref().clone(),

@@ -15,6 +15,7 @@ mod symbol_kinds;
 mod symbols;
 mod text;
 mod web;
+mod web_search;
 mod writers;
 
 use crate::support::standard_tools;
@@ -53,6 +54,7 @@ impl Bench {
             freshness: Arc::new(Freshness::default()),
             sandbox: SandboxUse::ReadWrite,
             hosts: Vec::new(),
+            service_search: None,
         };
         Self { folder, context, progress }
     }

@@ -287,6 +287,7 @@ impl AgentView {
             }
             EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Context(event) => self.context_event(event, now),
+            EventKind::Aside { .. } => self.spent.apply(kind),
             EventKind::Spawned(_)
             | EventKind::Tool(ToolEvent::Refused { .. })
             | EventKind::Resumed { .. }

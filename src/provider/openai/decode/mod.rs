@@ -4,9 +4,10 @@
 //! server says about which call they belong to (see `calls`).
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::message::Usage;
+use crate::message::{SearchHit, ServedKind, ServedStep, Usage};
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
@@ -47,6 +48,22 @@ struct Delta<'a> {
     tool_calls: List<CallDelta<'a>>,
     /// The form before `tool_calls`.
     function_call: Lenient<Function<'a>>,
+    annotations: List<Annotation<'a>>,
+}
+
+/// What the text rests on, where the service has searched the web.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Annotation<'a> {
+    url_citation: Lenient<UrlCitation<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct UrlCitation<'a> {
+    url: Text<'a>,
+    title: Text<'a>,
+    content: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -101,12 +118,31 @@ impl ChatDecoder {
         out.thinking(if is_named_so { &delta.reasoning_content } else { &delta.reasoning });
         self.think.text(&delta.content, out);
         out.text(&delta.refusal);
+        self.cite(delta.annotations, out);
         for call in delta.tool_calls.into_elements() {
             self.call(call.index.0, &call.id, call.function.0.as_ref(), out)?;
         }
         match &delta.function_call.0 {
             Some(function) => self.call(Some(0), "", Some(function), out),
             None => Ok(()),
+        }
+    }
+
+    fn cite(&mut self, annotations: List<Annotation<'_>>, out: &mut Queue) {
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let cited = annotations.into_elements().filter_map(|annotation| annotation.url_citation.0);
+        let hits: Vec<SearchHit> = cited
+            .filter(|cited| !cited.url.is_empty())
+            .map(|cited| SearchHit {
+                url: cited.url.to_string(),
+                title: cited.title.to_string(),
+                age: None,
+                excerpt: some(&cited.content),
+            })
+            .collect();
+        if !hits.is_empty() {
+            self.think.flush(out);
+            out.push(StreamEvent::Served(ServedStep { kind: ServedKind::Cited { hits }, wire: Value::Null }));
         }
     }
 
@@ -139,7 +175,7 @@ impl ChatDecoder {
             output: wire.completion_tokens.tokens().unwrap_or(0),
             cache_read: cached,
             cache_write: written,
-            estimated: false,
+            ..Usage::default()
         };
         if usage != self.usage && usage != Usage::default() {
             self.usage = usage;

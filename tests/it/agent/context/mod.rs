@@ -166,6 +166,7 @@ fn bytes_of(message: &Message) -> usize {
             .map(|block| match block {
                 Block::Text { text } | Block::Thinking { text, .. } => text.len(),
                 Block::RedactedThinking { data } => data.len(),
+                Block::Served(step) => step.size(),
                 Block::ToolCall(call) => serde_json::to_string(call).unwrap().len(),
             })
             .sum(),

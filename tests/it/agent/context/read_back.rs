@@ -134,5 +134,6 @@ fn request(transcript: &Transcript) -> Request {
         withheld: Arc::default(),
         max_output_tokens: 1,
         effort: None,
+        search: None,
     }
 }
