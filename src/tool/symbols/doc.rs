@@ -3,11 +3,15 @@
 //! Owns where documentation stands: in comments right above a definition, or in a text right below its head. Invariant:
 //! what is returned is one line of bounded length.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::language::SymbolKind;
 use super::mask::Masked;
 use super::outline::Symbol;
 
-/// SourceLines looked at above and below a definition.
+/// Lines looked at above and below a definition.
 const MAX_LINES: usize = 60;
 /// Characters of a signature and of a sentence.
 const MAX_SIGNATURE: usize = 200;
@@ -15,21 +19,41 @@ const MAX_SENTENCE: usize = 200;
 
 /// The lines of a file, as they are and without comments and literals.
 pub(super) struct SourceLines<'t> {
-    pub(super) text: Vec<&'t str>,
-    masked: Vec<&'t str>,
+    text: &'t str,
+    masked: &'t str,
+    /// Where each line begins, which is the same in both.
+    starts: Vec<usize>,
 }
 
 impl<'t> SourceLines<'t> {
     pub(super) fn new(text: &'t str, masked: &'t Masked) -> Self {
-        Self { text: text.split('\n').collect(), masked: masked.text.split('\n').collect() }
+        let mut starts = Vec::with_capacity(masked.inside.len());
+        starts.push(0);
+        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
+        Self { text, masked: &masked.text, starts }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Returns a line as it stands, counted from 0.
+    pub(super) fn line(&self, at: usize) -> &'t str {
+        self.of(self.text, at)
+    }
+
+    fn of(&self, text: &'t str, at: usize) -> &'t str {
+        let Some(start) = self.starts.get(at) else { return "" };
+        let end = self.starts.get(at + 1).map_or(text.len(), |next| next - 1);
+        text.get(*start..end).unwrap_or_default()
     }
 
     fn text_at(&self, at: usize) -> &'t str {
-        self.text.get(at).copied().unwrap_or_default().trim()
+        self.line(at).trim()
     }
 
     fn masked_at(&self, at: usize) -> &'t str {
-        self.masked.get(at).copied().unwrap_or_default().trim()
+        self.of(self.masked, at).trim_ascii()
     }
 
     fn is_comment(&self, at: usize) -> bool {
@@ -41,11 +65,14 @@ impl<'t> SourceLines<'t> {
         let mut head = String::new();
         let mut open = 0_i32;
         for at in (symbol.line as usize).saturating_sub(1)..(symbol.line as usize).saturating_add(7) {
-            let Some(line) = self.text.get(at) else { break };
+            if at >= self.count() {
+                break;
+            }
+            let line = self.line(at);
             if !head.is_empty() {
                 head.push(' ');
             }
-            head.push_str(line.trim().get(..).unwrap_or_default());
+            head.push_str(line.trim());
             let masked = self.masked_at(at);
             open += masked.bytes().fold(0, |open, byte| match byte {
                 b'(' | b'[' => open + 1,
@@ -88,7 +115,7 @@ impl<'t> SourceLines<'t> {
     /// Returns the line and the text of what is said about the file itself: the first comment before the first
     /// definition, unless it is about that.
     pub(super) fn file_doc(&self, first: Option<&Symbol>) -> (u32, String) {
-        let end = first.map_or(self.text.len(), |symbol| (symbol.line as usize).saturating_sub(1)).min(MAX_LINES);
+        let end = first.map_or(self.count(), |symbol| (symbol.line as usize).saturating_sub(1)).min(MAX_LINES);
         let marks = ["\"\"\"", "'''"];
         let is_text = |at: &usize| marks.iter().any(|mark| self.text_at(*at).trim_start_matches('r').starts_with(mark));
         let says = |at: &usize| is_text(at) || self.is_comment(*at) && !prose(self.text_at(*at)).is_empty();
@@ -102,7 +129,7 @@ impl<'t> SourceLines<'t> {
                 found.push(line.trim_start_matches('r').replace(mark, ""));
                 let ends = line.matches(mark).count() >= if at == start { 2 } else { 1 };
                 at += 1;
-                if ends || at >= start + MAX_LINES || at >= self.text.len() {
+                if ends || at >= start + MAX_LINES || at >= self.count() {
                     break true;
                 }
             }
@@ -110,7 +137,7 @@ impl<'t> SourceLines<'t> {
             let mut at = start;
             let mut is_law = false;
             while at < end && self.is_comment(at) {
-                is_law |= is_license(self.text_at(at));
+                is_law |= LAW.as_ref().is_some_and(|law| law.is_match(self.text_at(at)));
                 found.push(prose(self.text_at(at)));
                 at += 1;
             }
@@ -158,36 +185,36 @@ fn prose(line: &str) -> String {
     }
     let line = line.trim_start_matches(['/', '*', '#', '!', '-', ';', ' ', '\t']);
     let line = line.trim_end_matches(['*', '/', ' ', '=', '-', '#']);
-    let mut text = String::new();
-    let mut in_tag = false;
-    for sign in line.chars() {
-        match sign {
-            '<' if line.contains('>') => in_tag = true,
-            '>' if in_tag => in_tag = false,
-            _ if in_tag => {}
-            sign => text.push(sign),
-        }
-    }
-    let magic = ["frozen_string_literal", "-*-", "eslint-", "noinspection", "pylint:", "rubocop:", "nolint", "type:"];
-    if is_license(&text) || magic.iter().any(|magic| text.contains(magic)) {
+    let text = if line.contains('<') && line.contains('>') { without_tags(line) } else { line.to_owned() };
+    if NO_PROSE.as_ref().is_some_and(|no_prose| no_prose.is_match(&text)) {
         return String::new();
     }
     text.trim().to_owned()
 }
 
-/// Returns `true` for a line of a license, which says nothing of what it stands above.
-fn is_license(text: &str) -> bool {
-    let starts = [
-        "Copyright (",
-        "Copyright ©",
-        "SPDX-",
-        "Licensed under",
-        "Permission is hereby",
-        "Permission to use",
-        "Redistribution and use",
-    ];
-    starts.iter().any(|start| text.contains(start))
+fn without_tags(line: &str) -> String {
+    let mut text = String::new();
+    let mut in_tag = false;
+    for sign in line.chars() {
+        match sign {
+            '<' => in_tag = true,
+            '>' if in_tag => in_tag = false,
+            _ if in_tag => {}
+            sign => text.push(sign),
+        }
+    }
+    text
 }
+
+/// What is in a line of a license, which says nothing of what it stands above.
+const LICENSE: &str =
+    r"Copyright \(|Copyright ©|SPDX-|Licensed under|Permission is hereby|Permission to use|Redistribution and use";
+static LAW: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(LICENSE).ok());
+/// The same, and what is in a line for a program.
+static NO_PROSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let magic = r"frozen_string_literal|-\*-|eslint-|noinspection|pylint:|rubocop:|nolint|type:";
+    Regex::new(&format!("{LICENSE}|{magic}")).ok()
+});
 
 /// Returns `true` for a line that may stand between a definition and what is said about it.
 fn is_attribute(masked: &str, is_near: bool) -> bool {

@@ -70,26 +70,42 @@ impl SymbolKind {
     }
 
     /// Returns the scope that the body of such a definition is.
-    fn opens(self) -> &'static str {
+    fn opens(self) -> SymbolScope {
         match self {
-            kind if kind.is_function() => FUNCTION,
-            Self::Module => FILE,
-            Self::Enum | Self::Type => "type",
-            kind if kind.is_type() => "type",
-            _ => BLOCK,
+            kind if kind.is_function() => SymbolScope::Function,
+            kind if kind.is_type() => SymbolScope::Type,
+            Self::Module => SymbolScope::File,
+            _ => SymbolScope::Block,
         }
     }
 }
 
-/// The scope outside of everything, and that of a namespace.
-pub(super) const FILE: &str = "file";
-/// The scope of a function's body.
-pub(super) const FUNCTION: &str = "function";
-/// The scope of other braces.
-pub(super) const BLOCK: &str = "block";
+/// Where a rule counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum SymbolScope {
+    /// Outside of everything, or in a namespace.
+    File,
+    Type,
+    /// The body of a function.
+    Function,
+    /// Other braces.
+    Block,
+    /// The parentheses behind a keyword.
+    Constants,
+    Variables,
+    Types,
+    /// The braces of a value.
+    Object,
+    /// What a type takes to be made, before its body.
+    Params,
+}
 
-/// The scope of what a type takes to be made, before its body.
-pub(super) const PARAMS: &str = "params";
+impl SymbolScope {
+    pub(super) fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
 
 /// What a sign may begin.
 pub(super) const COMMENT: u8 = 1;
@@ -216,8 +232,8 @@ struct RuleRow {
     pattern: String,
     /// Where the rule counts; anywhere outside of functions unless given.
     #[serde(default, rename = "in")]
-    inside: Vec<String>,
-    opens: Option<String>,
+    inside: Vec<SymbolScope>,
+    opens: Option<SymbolScope>,
     /// The sign that opens its scope, `{` unless given.
     opener: Option<char>,
     /// What its definition is called in a type.
@@ -236,8 +252,8 @@ pub(super) struct SymbolRule {
     pub(super) in_type: Option<SymbolKind>,
     pub(super) pattern: Regex,
     /// Scopes where it counts, as bits.
-    pub(super) inside: u32,
-    pub(super) opens: u8,
+    pub(super) inside: u16,
+    pub(super) opens: SymbolScope,
     pub(super) opener: u8,
     pub(super) directive: bool,
     pub(super) named_after_type: bool,
@@ -247,6 +263,8 @@ pub(super) struct SymbolRule {
 pub(super) struct SymbolRules {
     /// Says which rules are worth a closer look.
     pub(super) set: RegexSet,
+    /// Scopes in which any rule counts, as bits.
+    pub(super) scopes: u16,
     pub(super) rules: Vec<SymbolRule>,
     pub(super) drop: Option<Regex>,
     pub(super) imports: Option<Regex>,
@@ -339,10 +357,36 @@ impl Language {
     }
 }
 
-/// Returns the number of a scope's name. Names beyond those are scopes of one language's own.
-pub(super) fn scope_number(name: &str) -> u8 {
-    const NAMES: [&str; 9] = [FILE, "type", FUNCTION, BLOCK, "constants", "variables", "types", "object", PARAMS];
-    NAMES.iter().position(|known| *known == name).map_or(3, |at| u8::try_from(at).unwrap_or(3))
+/// Returns a pattern that takes every sign beyond ASCII for a letter, and none for a blank: the tables of Unicode would
+/// make it ten times as large and slow.
+fn narrowed(pattern: &str) -> String {
+    let mut narrowed = String::with_capacity(2 * pattern.len());
+    let mut in_class = false;
+    let mut signs = pattern.chars();
+    while let Some(sign) = signs.next() {
+        in_class = match sign {
+            '[' => true,
+            ']' => false,
+            _ => in_class,
+        };
+        if sign != '\\' {
+            narrowed.push(sign);
+            continue;
+        }
+        let class = match signs.next() {
+            Some('w') => r"0-9A-Za-z_\u{80}-\u{10FFFF}",
+            Some('s') => r" \t\r\n\x0B\x0C",
+            Some('d') => "0-9",
+            other => {
+                narrowed.push(sign);
+                narrowed.extend(other);
+                continue;
+            }
+        };
+        let (open, close) = if in_class { ("", "") } else { ("[", "]") };
+        narrowed.extend([open, class, close]);
+    }
+    narrowed
 }
 
 fn compile(row: &LanguageRow) -> SymbolRules {
@@ -354,6 +398,7 @@ fn compile(row: &LanguageRow) -> SymbolRules {
                 pattern = pattern.replace(&format!("<{name}>"), &format!("(?:{part})"));
             }
         }
+        let pattern = narrowed(&pattern);
         let regex = RegexBuilder::new(&pattern).size_limit(MAX_COMPILED).build();
         debug_assert!(regex.is_ok(), "{}: {pattern}: {regex:?}", row.name);
         Some((regex.ok()?, pattern))
@@ -363,8 +408,9 @@ fn compile(row: &LanguageRow) -> SymbolRules {
     for rule in &row.rules {
         let Some((pattern, text)) = build(&rule.pattern) else { continue };
         patterns.push(text);
-        let inside = if rule.inside.is_empty() { &["file".to_owned(), "type".to_owned()][..] } else { &rule.inside };
-        let opens = rule.opens.as_deref().unwrap_or_else(|| rule.kind.map_or(BLOCK, SymbolKind::opens));
+        let usual = [SymbolScope::File, SymbolScope::Type];
+        let inside = if rule.inside.is_empty() { &usual[..] } else { &rule.inside };
+        let opens = rule.opens.or(rule.kind.map(SymbolKind::opens)).unwrap_or(SymbolScope::Block);
         rules.push(SymbolRule {
             kind: rule.kind,
             in_type: rule.in_type.or(rule.kind.map(|kind| match kind {
@@ -372,8 +418,8 @@ fn compile(row: &LanguageRow) -> SymbolRules {
                 kind => kind,
             })),
             pattern,
-            inside: inside.iter().fold(0, |bits, name| bits | 1 << scope_number(name)),
-            opens: scope_number(opens),
+            inside: inside.iter().fold(0, |bits, scope| bits | scope.bit()),
+            opens,
             opener: rule.opener.and_then(|sign| u8::try_from(sign).ok()).unwrap_or(b'{'),
             directive: rule.directive,
             named_after_type: rule.named_after_type,
@@ -381,6 +427,7 @@ fn compile(row: &LanguageRow) -> SymbolRules {
     }
     let set = RegexSetBuilder::new(&patterns).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build();
     SymbolRules {
+        scopes: rules.iter().fold(0, |bits, rule: &SymbolRule| bits | rule.inside),
         set: set.unwrap_or_else(|_| RegexSet::empty()),
         rules,
         drop: row.drop.as_deref().and_then(build).map(|(regex, _)| regex),

@@ -2,7 +2,7 @@
 //!
 //! Owns where a body begins and ends. Leaves what a line defines to the rules of its language.
 
-use super::language::{BLOCK, FILE, PARAMS, scope_number};
+use super::language::SymbolScope;
 use super::mask::FILLER;
 use super::outline::{FoundSymbol, OpenScope, Outline, Symbol, is_in_function};
 
@@ -28,7 +28,7 @@ pub(super) fn braces(outline: Outline<'_>) -> Vec<Symbol> {
     for (number, line) in masked.text.split_inclusive('\n').enumerate() {
         let inside = masked.inside.get(number).copied().unwrap_or(false);
         let mut body = start;
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             if state.parens == 0 && !inside {
                 state.pending = None;
             }
@@ -51,19 +51,19 @@ impl Braces<'_> {
         let window = window(&self.outline, start, line);
         if let Some((scope, _, parens)) = &self.pending
             && scope.symbol.is_some()
-            && scope.number == scope_number("type")
+            && scope.scope == SymbolScope::Type
             && self.parens == parens + 1
         {
-            let found = self.outline.find(window, scope_number(PARAMS), false, &self.stack)?;
+            let found = self.outline.find(window, SymbolScope::Params, false, &self.stack)?;
             self.outline.add(found, number, std::slice::from_ref(scope));
             return None;
         }
-        let scope = self.stack.last().map_or(scope_number(FILE), |scope| scope.number);
+        let scope = self.stack.last().map_or(SymbolScope::File, |scope| scope.scope);
         let mut found = if self.parens == 0 { self.outline.find(window, scope, false, &self.stack) } else { None };
         // A definition at the margin stands in no function: something before it was read wrongly.
         let at_margin = line.starts_with(|c: char| c.is_ascii_alphabetic());
         if found.is_none() && at_margin && (self.parens > 0 || is_in_function(&self.stack)) {
-            found = self.outline.find(window, scope_number(FILE), false, &[]).filter(FoundSymbol::is_sure);
+            found = self.outline.find(window, SymbolScope::File, false, &[]).filter(FoundSymbol::is_sure);
             if found.is_some() {
                 self.parens = 0;
                 while let Some(scope) = self.stack.pop() {
@@ -104,7 +104,10 @@ impl Braces<'_> {
                     let fits = |pending: &mut (OpenScope, u8, u32)| {
                         at >= body && pending.1 == b'{' && pending.2 == self.parens
                     };
-                    let scope = self.pending.take_if(fits).map_or_else(|| OpenScope::plain(BLOCK), |(scope, ..)| scope);
+                    let scope = self
+                        .pending
+                        .take_if(fits)
+                        .map_or_else(|| OpenScope::plain(SymbolScope::Block), |(scope, ..)| scope);
                     self.push(scope, b'}');
                 }
                 b'}' => {
@@ -137,7 +140,7 @@ impl Braces<'_> {
 /// Returns what rules see of a line: the line, or all lines of the parentheses that it opens.
 fn window<'t>(outline: &Outline<'t>, start: usize, line: &str) -> &'t str {
     let text = &outline.masked.text[start..];
-    let mut end = line.trim_end().len();
+    let mut end = line.trim_ascii_end().len();
     if outline.language.join {
         let depth = |line: &str| {
             line.bytes().fold(0_i32, |depth, byte| match byte {
@@ -175,7 +178,7 @@ pub(super) fn indent(mut outline: Outline<'_>) -> Vec<Symbol> {
         let indent = line.len() - body.len();
         let first = body.bytes().next().unwrap_or(b'\n');
         let inside = masked.inside.get(number).copied().unwrap_or(false);
-        if body.trim_end().is_empty() || inside && (first == FILLER || !first.is_ascii_alphabetic()) {
+        if body.trim_ascii_end().is_empty() || inside && (first == FILLER || !first.is_ascii_alphabetic()) {
             continue;
         }
         if parens == 0 || indent == 0 && is_word(body, &["def", "class", "module"]) {
@@ -187,7 +190,7 @@ pub(super) fn indent(mut outline: Outline<'_>) -> Vec<Symbol> {
                     outline.close(&scope, if closes { number + 1 } else { last });
                 }
             }
-            let scope = stack.last().map_or(scope_number(FILE), |scope: &OpenScope| scope.number);
+            let scope = stack.last().map_or(SymbolScope::File, |scope: &OpenScope| scope.scope);
             let window = window(&outline, at, line);
             if let Some(found) = outline.find(window, scope, false, &stack) {
                 parens = 0;

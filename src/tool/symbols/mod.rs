@@ -17,6 +17,7 @@ mod statements;
 mod terms;
 mod uses;
 mod values;
+mod word_counts;
 
 use std::path::Path;
 
@@ -175,7 +176,7 @@ fn look(
         SymbolsMode::Values => listing.values(&values(&indexed, query, &context.project, &watch)),
         SymbolsMode::Definitions => {
             let query = SymbolQuery::new(query);
-            let ranked = rank(&indexed, &query, wanted, &context.project);
+            let ranked = rank(&indexed, &query, wanted, &context.project, &watch);
             listing.definitions(&query, &ranked)
         }
     };

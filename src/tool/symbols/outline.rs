@@ -4,7 +4,7 @@
 //! what a definition looks like to `language`. Invariant: a file gives at most [`MAX_SYMBOLS`] definitions in a time that
 //! grows with its length only, however deep it nests.
 
-use super::language::{BodyLayout, FUNCTION, Language, SymbolKind, SymbolRule, scope_number};
+use super::language::{BodyLayout, Language, SymbolKind, SymbolRule, SymbolScope};
 use super::mask::{Masked, mask};
 use super::{lines, statements};
 
@@ -41,7 +41,7 @@ impl Symbol {
 
 /// A scope that is open.
 pub(super) struct OpenScope {
-    pub(super) number: u8,
+    pub(super) scope: SymbolScope,
     /// The definition whose body it is.
     pub(super) symbol: Option<usize>,
     /// Whose definitions those in it are, if it defines nothing itself.
@@ -49,8 +49,8 @@ pub(super) struct OpenScope {
 }
 
 impl OpenScope {
-    pub(super) fn plain(name: &str) -> Self {
-        Self { number: scope_number(name), symbol: None, owner: None }
+    pub(super) fn plain(scope: SymbolScope) -> Self {
+        Self { scope, symbol: None, owner: None }
     }
 }
 
@@ -103,14 +103,18 @@ impl Outline<'_> {
     pub(super) fn find<'s>(
         &self,
         text: &'s str,
-        scope: u8,
+        scope: SymbolScope,
         directive: bool,
         stack: &[OpenScope],
     ) -> Option<FoundSymbol<'s>> {
         let rules = self.language.rules();
+        // Most lines define nothing, and this is the cheapest way to know.
+        if rules.scopes & scope.bit() == 0 || !rules.set.is_match(text) {
+            return None;
+        }
         for at in rules.set.matches(text) {
             let Some(rule) = rules.rules.get(at) else { continue };
-            if rule.inside & 1 << scope != 0
+            if rule.inside & scope.bit() != 0
                 && rule.directive == directive
                 && let Some(found) = apply(rule, text, scope)
                 && (!rule.named_after_type || self.is_named_after_type(found.name, stack))
@@ -160,14 +164,14 @@ impl Outline<'_> {
 }
 
 pub(super) fn is_in_function(stack: &[OpenScope]) -> bool {
-    stack.last().is_some_and(|scope| scope.number == scope_number(FUNCTION))
+    stack.last().is_some_and(|scope| scope.scope == SymbolScope::Function)
 }
 
 /// Returns what a rule says of `text`, if it fits.
-fn apply<'s>(rule: &SymbolRule, text: &'s str, scope: u8) -> Option<FoundSymbol<'s>> {
+fn apply<'s>(rule: &SymbolRule, text: &'s str, scope: SymbolScope) -> Option<FoundSymbol<'s>> {
     let captures = rule.pattern.captures(text)?;
     let name = captures.name("name");
-    let in_type = scope == scope_number("type") || scope == scope_number("object");
+    let in_type = matches!(scope, SymbolScope::Type | SymbolScope::Object);
     let kind = if in_type { rule.in_type } else { rule.kind };
     let kind = match captures.name("owner") {
         Some(_) if kind == Some(SymbolKind::Function) => Some(SymbolKind::Method),
@@ -175,7 +179,7 @@ fn apply<'s>(rule: &SymbolRule, text: &'s str, scope: u8) -> Option<FoundSymbol<
     };
     let (start, end) = name.map_or((text.len(), text.len()), |name| (name.start(), name.end()));
     Some(FoundSymbol {
-        scope: OpenScope { number: rule.opens, symbol: None, owner: None },
+        scope: OpenScope::plain(rule.opens),
         opener: rule.opener,
         name_start: start,
         name_end: name.map_or(0, |_| end),

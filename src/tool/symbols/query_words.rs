@@ -20,12 +20,15 @@ const IDLE: &str = "any all no when so one another same given new up out down th
 const LONG: usize = 7;
 /// Words of a query that count.
 const MAX_WORDS: usize = 24;
+const MARKS: usize = 4_096;
 
 /// The words of a query. Each word and each synonym has a number, its id.
 pub(super) struct QueryWords {
     words: Vec<QueryWord>,
     /// Their terms and those of their synonyms, in order. The id of a term is its place.
     terms: Vec<u32>,
+    /// For some bits of a term, whether a word with these is among them: most terms of a project are told by that.
+    marks: [u64; MARKS / 64],
     /// Long words as they are written, in lower case, with their ids.
     long: Vec<(String, usize)>,
 }
@@ -57,7 +60,11 @@ impl QueryWords {
         let mut all: Vec<u32> = own.iter().flat_map(|term| of(term).iter().chain([term])).copied().collect();
         all.sort_unstable();
         all.dedup();
-        let mut words = Self { words: Vec::new(), terms: all, long: Vec::new() };
+        let mut words = Self { words: Vec::new(), terms: all, marks: [0; MARKS / 64], long: Vec::new() };
+        for term in &words.terms {
+            let (at, bit) = mark(*term);
+            words.marks[at] |= bit;
+        }
         for word in text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| word.len() >= LONG) {
             let id = terms_of(word).first().and_then(|term| words.id(*term));
             words.long.extend(id.map(|id| (word.to_lowercase(), id)));
@@ -82,14 +89,22 @@ impl QueryWords {
 
     /// Returns the ids of words that a name writes as two, as `WebSocket` does with a websocket.
     pub(super) fn joined(&self, name: &str) -> impl Iterator<Item = usize> {
-        let letters = if self.long.is_empty() { String::new() } else { name.replace('_', "").to_lowercase() };
+        let may_hold = self.long.iter().any(|(word, _)| word.len() <= name.len());
+        let letters = if may_hold { name.replace('_', "").to_lowercase() } else { String::new() };
         self.long.iter().filter(move |(word, _)| letters.contains(word.as_str())).map(|(_, id)| *id)
     }
 
     /// Returns the id of a term, if the query has the word or a synonym of it.
     pub(super) fn id(&self, term: u32) -> Option<usize> {
-        self.terms.binary_search(&term).ok()
+        let (at, bit) = mark(term);
+        if self.marks[at] & bit == 0 { None } else { self.terms.binary_search(&term).ok() }
     }
+}
+
+/// Returns the place of a term's mark.
+fn mark(term: u32) -> (usize, u64) {
+    let place = term as usize % MARKS;
+    (place / 64, 1 << (place % 64))
 }
 
 impl QueryWord {

@@ -1,7 +1,7 @@
 //! Which definitions a query means, the best first.
 //!
-//! Owns exact names, and BM25 over the fields of a definition and over its file. Leaves words to `terms` and
-//! `query_words`. Invariant: the order depends on the files alone; what is equal stands in the order of paths.
+//! Owns exact names, and BM25 over the fields of a definition and over its file. Leaves words to `query_words`, and counting
+//! them to `word_counts`. Invariant: the order depends on the files alone; what is equal stands in the order of paths.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,8 @@ use super::language::SymbolKind;
 use super::outline::Symbol;
 use super::query_words::QueryWords;
 use super::standing::Standing;
-use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader};
+use super::word_counts::{WordCounts, real};
+use crate::tool::search::walk::Watch;
 
 /// BM25: how soon more of the same word adds nothing, and how much longer texts are marked down.
 const SATURATION: f32 = 1.2;
@@ -20,16 +21,6 @@ const LENGTH: f32 = 0.2;
 const FILE_SATURATION: f32 = 5.0;
 const FILE_LENGTH: f32 = 0.5;
 const FILE_WEIGHT: f32 = 0.5;
-/// What a word weighs by its field.
-const NAME_WEIGHT: f32 = 4.0;
-const OWNER_WEIGHT: f32 = 3.0;
-const DOC_WEIGHT: f32 = 2.0;
-const BODY_WEIGHT: f32 = 1.0;
-const PATH_WEIGHT: f32 = 1.0;
-/// What a word of its path weighs for a file itself.
-const FILE_NAME_WEIGHT: f32 = 3.0;
-/// What counts as often.
-const OFTEN_TIMES: f32 = 2.0;
 /// How much a definition loses that has few of the words.
 const COVERAGE: f32 = 0.6;
 /// What a name that stands in a question adds: more than words can.
@@ -184,6 +175,7 @@ pub(super) fn rank(
     query: &SymbolQuery<'_>,
     wanted: WantedSymbols,
     project: &Path,
+    watch: &Watch,
 ) -> RankedSymbols {
     let standings = indexed.standings(project);
     if query.is_one_name {
@@ -195,7 +187,7 @@ pub(super) fn rank(
             }
         }
     }
-    let (hits, has_all) = scored(indexed, query, wanted, &standings, project);
+    let (hits, has_all) = scored(indexed, query, wanted, &standings, project, watch);
     let fit = if has_all && !query.is_one_name { QueryFit::AllWords } else { QueryFit::Nearest };
     RankedSymbols { hits, fit }
 }
@@ -285,9 +277,10 @@ fn scored(
     wanted: WantedSymbols,
     standings: &[Standing],
     project: &Path,
+    watch: &Watch,
 ) -> (Vec<SymbolHit>, bool) {
     let words = &query.words;
-    let counts = WordCounts::of(indexed, words, wanted, project);
+    let counts = WordCounts::of(indexed, words, wanted, project, watch);
     let rarities = WordCounts::rarities(counts.definitions, &counts.in_definitions);
     let file_rarities = WordCounts::rarities(indexed.files.len(), &counts.in_files);
     let sum: f32 = words.all().iter().map(|word| word.weight * rarities[word.own]).sum();
@@ -341,135 +334,9 @@ fn scored(
     (hits, best.1)
 }
 
-/// What is counted of one definition: how long it is, and for each field that has a word its weight.
-struct CountedDefinition {
-    symbol: usize,
-    length: usize,
-    weights: Vec<(usize, f32)>,
-}
-
-impl CountedDefinition {
-    fn weight(&self, id: usize) -> f32 {
-        self.weights.iter().filter(|(known, _)| *known == id).map(|(_, weight)| weight).sum()
-    }
-}
-
-/// A file with a word of the query.
-struct CountedFile {
-    at: usize,
-    length: usize,
-    /// For each word, how often the definitions have it.
-    counts: Vec<f32>,
-    definitions: Vec<CountedDefinition>,
-}
-
-/// How often the words of a query occur.
-struct WordCounts {
-    files: Vec<CountedFile>,
-    definitions: usize,
-    /// Terms of all definitions.
-    length: usize,
-    /// For each word, how many definitions and how many files have it.
-    in_definitions: Vec<usize>,
-    in_files: Vec<usize>,
-}
-
-impl WordCounts {
-    fn of(indexed: &IndexedFiles, words: &QueryWords, wanted: WantedSymbols, project: &Path) -> Self {
-        let nothing = vec![0; words.ids()];
-        let mut counts =
-            Self { files: Vec::new(), definitions: 0, length: 0, in_definitions: nothing.clone(), in_files: nothing };
-        let mut reader = TermReader::default();
-        for (at, (path, file)) in indexed.files.iter().enumerate() {
-            counts.definitions += file.symbols.len();
-            let mut found = counts.in_file(at, file, words);
-            counts.length += found.length;
-            let whole = file.symbols.len();
-            // Tests may define nothing that has a name, but stand in a file that is named after what they test.
-            if wanted.tests && found.definitions.last().is_none_or(|last| last.symbol != whole) {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                let mut is_named = false;
-                reader.read(&stem, |term| is_named |= words.id(term).is_some());
-                let named = CountedDefinition { symbol: whole, length: 0, weights: Vec::new() };
-                found.definitions.extend(is_named.then_some(named));
-            }
-            if found.definitions.is_empty() {
-                continue;
-            }
-            let shown = path.strip_prefix(project).unwrap_or(path).to_string_lossy();
-            let mut in_path = Vec::new();
-            reader.read(&shown, |term| in_path.extend(words.id(term)));
-            for id in in_path {
-                for definition in &mut found.definitions {
-                    let is_file = definition.symbol == whole;
-                    definition.weights.push((id, if is_file { FILE_NAME_WEIGHT } else { PATH_WEIGHT }));
-                }
-            }
-            counts.files.push(found);
-        }
-        counts
-    }
-
-    fn in_file(&mut self, at: usize, file: &IndexedFile, words: &QueryWords) -> CountedFile {
-        let mut found = CountedFile { at, length: 0, counts: vec![0.0; words.ids()], definitions: Vec::new() };
-        for symbol in 0..=file.symbols.len() {
-            let terms = file.terms(symbol);
-            // A long name is no long text.
-            let length = terms.iter().filter(|term| **term & (IN_DOC | IN_BODY) != 0).count();
-            found.length += length;
-            let mut weights: Vec<(usize, f32)> = Vec::new();
-            for term in terms {
-                if let Some(id) = words.id(term >> FIELD_BITS) {
-                    self.in_definitions[id] += 1;
-                    found.counts[id] += if term & OFTEN == 0 { 1.0 } else { OFTEN_TIMES };
-                    weights.push((id, weight(*term)));
-                }
-            }
-            let name = file.symbols.get(symbol).map_or("", |symbol| &symbol.name);
-            for id in words.joined(name).filter(|id| !weights.iter().any(|(known, _)| known == id)).collect::<Vec<_>>()
-            {
-                self.in_definitions[id] += 1;
-                found.counts[id] += 1.0;
-                weights.push((id, NAME_WEIGHT));
-            }
-            if weights.is_empty() {
-                continue;
-            }
-            // What it belongs to says what it is about, as its own name does.
-            let owner = file.symbols.get(symbol).and_then(Symbol::parent).map(|parent| file.terms(parent));
-            for term in owner.into_iter().flatten().filter(|term| **term & IN_NAME != 0) {
-                if let Some(id) = words.id(term >> FIELD_BITS) {
-                    weights.push((id, OWNER_WEIGHT));
-                }
-            }
-            found.definitions.push(CountedDefinition { symbol, length, weights });
-        }
-        for (id, count) in found.counts.iter().enumerate() {
-            self.in_files[id] += usize::from(*count > 0.0);
-        }
-        found
-    }
-
-    /// Returns for each word how much it tells: the more, the fewer have it.
-    fn rarities(total: usize, with: &[usize]) -> Vec<f32> {
-        with.iter().map(|with| ((real(total) - real(*with) + 0.5).max(0.0) / (real(*with) + 0.5) + 1.0).ln()).collect()
-    }
-}
-
 /// BM25 of one word: more of it adds less and less.
 fn bm25(weight: f32, saturation: f32) -> f32 {
     weight * (saturation + 1.0) / (weight + saturation)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a rank needs no more than 24 bits")]
-pub(super) fn real(count: usize) -> f32 {
-    count as f32
-}
-
-fn weight(term: u32) -> f32 {
-    let field = |bits: u32, weight: f32| if term & bits == 0 { 0.0 } else { weight };
-    let often = BODY_WEIGHT * (OFTEN_TIMES - 1.0);
-    field(IN_NAME, NAME_WEIGHT) + field(IN_DOC, DOC_WEIGHT) + field(IN_BODY, BODY_WEIGHT) + field(OFTEN, often)
 }
 
 /// Marks each further definition of a file down: where the best is not it, its neighbors seldom are.

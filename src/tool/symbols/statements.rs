@@ -3,7 +3,7 @@
 //! Owns putting statements together: blanks as one, what is in parentheses left out, lines of a preprocessor apart.
 //! Invariant: of two branches of a condition the second begins as the first did, so that braces stay in balance.
 
-use super::language::{BLOCK, FILE, scope_number};
+use super::language::SymbolScope;
 use super::outline::{OpenScope, Outline, Symbol, is_in_function};
 
 /// Bytes of a statement that rules see.
@@ -104,15 +104,15 @@ impl Reader<'_> {
             }
         } else if word.starts_with("endif") {
             self.branches.pop();
-        } else if let Some(found) = self.outline.find(line, scope_number(FILE), true, &[]) {
-            let (line, scope) = (self.line, [OpenScope::plain(FILE)]);
+        } else if let Some(found) = self.outline.find(line, SymbolScope::File, true, &[]) {
+            let (line, scope) = (self.line, [OpenScope::plain(SymbolScope::File)]);
             self.outline.add(found, line, &scope);
         }
     }
 
     fn sign(&mut self, sign: char) {
         let collects =
-            !is_in_function(&self.stack) && self.stack.last().is_none_or(|scope| scope.number != scope_number(BLOCK));
+            !is_in_function(&self.stack) && self.stack.last().is_none_or(|scope| scope.scope != SymbolScope::Block);
         match sign {
             '{' => self.open(collects),
             '}' => {
@@ -154,7 +154,7 @@ impl Reader<'_> {
     fn open(&mut self, collects: bool) {
         let in_parens = self.head.parens > 0;
         let scope = if collects && !in_parens { self.evaluate('{') } else { None };
-        let scope = scope.unwrap_or_else(|| OpenScope::plain(BLOCK));
+        let scope = scope.unwrap_or_else(|| OpenScope::plain(SymbolScope::Block));
         let mut head = std::mem::take(&mut self.head);
         let is_typedef = head.text.starts_with("typedef ");
         head.is_seen = !in_parens && !is_typedef;
@@ -176,7 +176,7 @@ impl Reader<'_> {
             return None;
         }
         let rules = self.outline.language.rules();
-        let scope = self.stack.last().map_or(scope_number(FILE), |scope| scope.number);
+        let scope = self.stack.last().map_or(SymbolScope::File, |scope| scope.scope);
         let mut text = std::mem::take(&mut self.head.text);
         if let Some(drop) = &rules.drop {
             // What is dropped leaves blanks, so that places stay what they are.

@@ -16,10 +16,16 @@ pub(super) const IN_BODY: u32 = 4;
 /// Three times or more.
 pub(super) const OFTEN: u32 = 8;
 
+/// Counts the terms of a text: a long name is no long text.
+pub(super) fn text_length(terms: &[u32]) -> usize {
+    terms.iter().filter(|term| **term & (IN_DOC | IN_BODY) != 0).count()
+}
+
 /// Bytes of a word; longer ones are no words.
 const MAX_WORD: usize = 40;
-/// Words remembered with their numbers.
+/// Words remembered with their numbers, and places for those that came last, which are looked at first.
 const MAX_KNOWN: usize = 200_000;
+const RECENT: usize = 4_096;
 
 /// Words that every text has.
 const STOP: [&str; 62] = [
@@ -39,6 +45,8 @@ pub(super) struct TermReader {
     stemmer: Stemmer,
     /// By the hash of the word as it is written; 0 for a stop word.
     known: HashMap<u64, u32, BuildHasherDefault<HashedKey>>,
+    /// Some of them, each in the place that its hash says.
+    recent: Vec<(u64, u32)>,
 }
 
 /// A hasher for keys that are hashes already.
@@ -59,7 +67,11 @@ impl Hasher for HashedKey {
 
 impl Default for TermReader {
     fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English), known: HashMap::default() }
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            known: HashMap::default(),
+            recent: vec![(hash(""), 0); RECENT],
+        }
     }
 }
 
@@ -79,9 +91,16 @@ impl TermReader {
             return None;
         }
         let key = hash(word);
-        if let Some(known) = self.known.get(&key) {
-            return (*known != 0).then_some(*known);
-        }
+        let place = usize::try_from(key).unwrap_or_default() % RECENT;
+        let term = match self.recent[place] {
+            (recent, term) if recent == key => term,
+            _ => self.known.get(&key).copied().unwrap_or_else(|| self.learn(key, word)),
+        };
+        self.recent[place] = (key, term);
+        (term != 0).then_some(term)
+    }
+
+    fn learn(&mut self, key: u64, word: &str) -> u32 {
         let lower = word.to_lowercase();
         let is_number = lower.bytes().all(|byte| byte.is_ascii_digit());
         let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { number(&self.stem(&lower)) };
@@ -89,7 +108,7 @@ impl TermReader {
             self.known.clear();
         }
         self.known.insert(key, term);
-        (term != 0).then_some(term)
+        term
     }
 }
 

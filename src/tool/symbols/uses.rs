@@ -12,6 +12,9 @@ use super::language::{Language, Languages};
 use super::mask::mask;
 use crate::tool::search::walk::Watch;
 
+/// Lines kept of all files.
+pub(super) const MAX_LINES: usize = 20_000;
+
 /// What a line does with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UseKind {
@@ -34,7 +37,7 @@ pub(super) struct NameUse {
 /// Returns the lines that have `name`, by file and line.
 pub(super) fn uses(indexed: &IndexedFiles, name: &str, watch: &Watch) -> Vec<NameUse> {
     let finder = Finder::new(name);
-    indexed.scan(watch, |at, path, file| {
+    indexed.scan(watch, MAX_LINES, |_, at, path, file| {
         Languages::known().of(path).map(|language| in_file(at, path, file, language, &finder)).unwrap_or_default()
     })
 }

@@ -12,10 +12,11 @@ use regex::Regex;
 use super::doc::bounded;
 use super::index::{IndexedFile, IndexedFiles, text_of};
 use super::query_words::QueryWords;
-use super::rank::{is_in_tests, real};
+use super::rank::is_in_tests;
 use super::standing::Standing;
 use super::terms::{TermReader, terms_of};
-use super::uses::enclosing;
+use super::uses::{MAX_LINES, enclosing};
+use super::word_counts::real;
 use crate::tool::search::walk::Watch;
 
 /// What a word counts for by where it stands: in the name that gets the value, elsewhere on the line, in the name of the
@@ -33,7 +34,7 @@ const LINES_OF_ENTRY: usize = 8;
 /// What a name counts for that stands on the line as the query writes it.
 const VERBATIM: f32 = 3.0;
 /// Longer lines hold data.
-const MAX_LINE: usize = 240;
+const MAX_LINE_BYTES: usize = 240;
 
 /// A line that states a value.
 pub(super) struct StatedValue {
@@ -86,7 +87,7 @@ impl WantedValue {
 
     /// Returns `true` for a line that names what it sets only as a default or a limit.
     fn is_entry(&self, line: &str) -> bool {
-        let Some(at) = line.find(['=', ':', '(']) else { return false };
+        let Some(at) = line.find(['=', ':', '(']).filter(|_| self.default || self.most) else { return false };
         let name = line[..at].to_lowercase();
         self.default && name.contains("default") || self.most && ["max", "limit"].iter().any(|word| name.contains(word))
     }
@@ -119,8 +120,9 @@ pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch:
     let asking: HashSet<u32> = asking.flat_map(terms_of).collect();
     let words = QueryWords::without(query, &asking);
     let standings: Vec<Standing> = indexed.standings(project);
-    let found = indexed.scan(watch, |at, path, file| in_file(at, path, file, &words, &wanted));
-    let found: Vec<Candidate> = found.into_iter().filter(|one| !standings[one.value.file].is_test).collect();
+    let found = indexed.scan(watch, MAX_LINES, |reader, at, path, file| {
+        if standings[at].is_test { Vec::new() } else { in_file(at, path, file, &words, &wanted, reader) }
+    });
     let count = words.all().len();
     let with = |word: usize| found.iter().filter(|one| one.fits[word] >= AROUND).count();
     let rarities: Vec<f32> =
@@ -137,10 +139,16 @@ pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch:
     values
 }
 
-fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, wanted: &WantedValue) -> Vec<Candidate> {
+fn in_file(
+    number: usize,
+    path: &Path,
+    file: &IndexedFile,
+    words: &QueryWords,
+    wanted: &WantedValue,
+    reader: &mut TermReader,
+) -> Vec<Candidate> {
     let (Some(states), Some(says)) = (STATES.as_ref(), SAYS.as_ref()) else { return Vec::new() };
     let Some((text, _)) = text_of(path) else { return Vec::new() };
-    let mut reader = TermReader::default();
     let mut ids_of = |text: &str| -> Vec<usize> {
         let mut ids = Vec::new();
         reader.read(text, |term| ids.extend(words.id(term)));
@@ -150,18 +158,22 @@ fn in_file(number: usize, path: &Path, file: &IndexedFile, words: &QueryWords, w
     let even = vec![1.0; words.ids()];
     let lines: Vec<&str> = text.split('\n').collect();
     let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= MAX_LINE) {
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= MAX_LINE_BYTES) {
         let trimmed = line.trim();
-        // Most lines are told by their form alone, which costs less than their words.
-        let is_stated = may_state(trimmed) && states.is_match(trimmed);
-        let is_read = wanted.reads.is_some_and(|reads| reads.is_match(trimmed));
-        let is_said = wanted.default && trimmed.starts_with(COMMENT_SIGNS) && says.is_match(trimmed);
-        if !is_stated && !is_read && !is_said {
+        // Most lines are told by one look at their form, others by their words; a pattern takes longest to say so.
+        let (may_state, may_say) = (may_state(trimmed), wanted.default && trimmed.starts_with(COMMENT_SIGNS));
+        if !may_state && !may_say && wanted.reads.is_none() {
             continue;
         }
         let on_line = ids_of(trimmed);
         let is_entry = wanted.is_entry(trimmed);
         if on_line.is_empty() && !is_entry {
+            continue;
+        }
+        let is_stated = may_state && states.is_match(trimmed);
+        let is_read = wanted.reads.is_some_and(|reads| reads.is_match(trimmed));
+        let is_said = may_say && says.is_match(trimmed);
+        if !is_stated && !is_read && !is_said {
             continue;
         }
         let stated = if is_stated { states.captures(trimmed) } else { None };
