@@ -5,7 +5,9 @@
 //! error.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::memory::gives_memory;
@@ -86,11 +88,16 @@ impl Exchange<'_> {
     }
 }
 
-/// One line of a file as a tool showed it.
+/// `path:line:text`.
+static HIT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(.*?):(\d+):(.*)$").ok());
+
+/// A line worth opening, as a tool showed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(super) struct CitedPlace {
     pub(super) path: String,
     pub(super) line: usize,
+    /// What stands there, such as `function` or `use`.
+    pub(super) label: String,
     pub(super) text: String,
 }
 
@@ -186,23 +193,14 @@ impl<'a> Evidence<'a> {
         lines
     }
 
-    pub(super) fn hits(&self, call: &PlannedCall) -> Vec<Hit> {
-        self.output(call).unwrap_or_default().lines().filter_map(|line| self.hit(line)).collect()
-    }
-
-    fn hit(&self, line: &str) -> Option<Hit> {
-        let mut from = 0;
-        loop {
-            let colon = from + line.get(from..)?.find(':')?;
-            let rest = line.get(colon + 1..)?;
-            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            if digits > 0 && rest.as_bytes().get(digits) == Some(&b':') {
-                let (path, number) = (line.get(..colon)?, rest.get(..digits)?);
-                let text = rest.get(digits + 1..).unwrap_or_default().to_owned();
-                return Some(Hit { path: self.relative(path), line: number.parse().ok()?, text });
-            }
-            from = colon + 1;
-        }
+    /// Returns the lines that a call found.
+    pub(super) fn hits(&self, call: &PlannedCall, label: &str) -> Vec<CitedPlace> {
+        let read = |line| {
+            let found = HIT.as_ref()?.captures(line)?;
+            let (path, text) = (self.relative(&found[1]), found[3].to_owned());
+            Some(CitedPlace { path, line: found[2].parse().ok()?, label: label.to_owned(), text })
+        };
+        self.output(call).unwrap_or_default().lines().filter_map(read).collect()
     }
 
     /// Returns the paths that a call listed one per line.
@@ -258,29 +256,23 @@ fn is_wrap_up(messages: &[&Message]) -> bool {
 /// Finds the message to answer: the user's last one, or, where a last turn without tools asks for a report, the one
 /// that the work so far was done for.
 fn task_start(messages: &[&Message], is_last_turn: bool) -> usize {
-    let mut users = (0..messages.len()).rev().filter(|at| matches!(messages[*at], Message::User { .. }));
-    let last = users.next().unwrap_or(0);
-    let worked = |from: usize, to: usize| {
-        messages[from..to].iter().any(|message| matches!(message, Message::ToolResults { .. }))
-    };
-    if is_last_turn && !worked(last, messages.len()) {
-        return users.find(|at| worked(*at, last)).unwrap_or(last);
-    }
-    last
+    let is_user = |at: &usize| matches!(messages[*at], Message::User { .. });
+    let last = (0..messages.len()).rev().find(is_user).unwrap_or(0);
+    let works = |at: &usize| matches!(messages[*at], Message::ToolResults { .. });
+    let worked = (0..messages.len()).rev().find(works).filter(|at| is_last_turn && *at < last);
+    worked.and_then(|work| (0..work).rev().find(is_user)).unwrap_or(last)
 }
 
 fn exchanges<'a>(messages: &[&'a Message]) -> Vec<Exchange<'a>> {
-    let mut found = Vec::new();
-    for pair in messages.windows(2) {
-        if let (Message::Assistant(reply), Message::ToolResults { results }) = (pair[0], pair[1]) {
-            for call in reply.tool_calls() {
-                if let Some(result) = results.iter().find(|result| result.call_id == call.id) {
-                    found.push(Exchange { call, output: result.joined_text(), is_error: result.is_error });
-                }
-            }
-        }
-    }
-    found
+    let of = |pair: &[&'a Message]| -> Vec<Exchange<'a>> {
+        let [Message::Assistant(reply), Message::ToolResults { results }] = pair else { return Vec::new() };
+        let answered = |call: &'a ToolCall| {
+            let result = results.iter().find(|result| result.call_id == call.id)?;
+            Some(Exchange { call, output: result.joined_text(), is_error: result.is_error })
+        };
+        reply.tool_calls().filter_map(answered).collect()
+    };
+    messages.windows(2).flat_map(of).collect()
 }
 
 /// Finds the working directory where the system prompt names it.

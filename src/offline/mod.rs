@@ -5,7 +5,7 @@
 //!
 //! Its modules stand in layers, and imports go only downwards:
 //!
-//! 1. `plan`: the plans of the main agent and of subagents, and the words of answers
+//! 1. `plan`: what the main agent and subagents do, and the words of answers
 //! 2. `project`: what is looked at to tell of a project as a whole
 //! 3. `search`: what is looked at to answer a question
 //! 4. `request`: what a request asks for
@@ -18,7 +18,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 
-use crate::message::{Block, Message, Usage};
+use crate::message::{Message, Usage};
 use crate::provider::{ErrorKind, EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 
 mod evidence;
@@ -107,10 +107,7 @@ pub fn plan(request: &Request) -> PlannedReply {
     if *request.system == *SUMMARY_PROMPT {
         return PlannedReply { text: SUMMARY.to_owned(), calls: Vec::new() };
     }
-    let evidence = Evidence::read(request);
-    let plan =
-        if evidence.is_main_agent() { plan::main_agent::choose(&evidence) } else { plan::subagent::choose(&evidence) };
-    plan::advance(plan.as_ref(), &evidence)
+    plan::reply(&Evidence::read(request))
 }
 
 fn events(request: &Request) -> Vec<StreamEvent> {
@@ -146,24 +143,8 @@ fn tokens(bytes: usize) -> u64 {
 }
 
 fn input_tokens(request: &Request) -> u64 {
-    let messages: usize = request.messages.iter().map(|message| message_bytes(message)).sum();
+    let json = |messages| serde_json::to_string(messages).map_or(0, |json: String| json.len());
+    let messages: usize = request.messages.iter().map(|message| json(message.as_ref())).sum();
     let tools: usize = request.tools.iter().map(|tool| tool.name.len() + tool.description.len()).sum();
     tokens(request.system.len() + messages + tools)
-}
-
-fn message_bytes(message: &Message) -> usize {
-    match message {
-        Message::User { text } => text.len(),
-        Message::Assistant(reply) => reply
-            .content
-            .iter()
-            .map(|block| match block {
-                Block::Text { text } | Block::Thinking { text, .. } => text.len(),
-                Block::RedactedThinking { data } => data.len(),
-                Block::Served(step) => step.size(),
-                Block::ToolCall(call) => call.name.len() + 32,
-            })
-            .sum(),
-        Message::ToolResults { results } => results.iter().map(|result| result.joined_text().len()).sum(),
-    }
 }

@@ -6,78 +6,62 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
+pub(super) use super::evidence::CitedPlace;
 use super::evidence::{Evidence, Exchange, PlannedCall};
-use super::text::{clip, paths, sentence};
+use super::text::{clip, contains_any, paths, sentence};
 use crate::message::{REPORT_TAGS, tagged};
 
 /// Bytes of findings in one report; the program cuts reports a little later.
 const MOST_FINDINGS: usize = 6800;
 
+/// What one or more parts found: an answer, and lines that bear it out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) summary: String,
     pub(super) findings: Vec<String>,
-    pub(super) answer: String,
 }
 
 impl Report {
     /// Writes the report with its tags, and with the failures of tools named.
     pub(super) fn render(&self, evidence: &Evidence) -> String {
         let mut summary = self.summary.trim().to_owned();
-        let failed: Vec<String> =
-            evidence.failures().filter(|e| !is_expected(e)).take(3).map(Exchange::title).collect();
+        // These are answers in themselves, and said elsewhere.
+        let is_expected = |exchange: &&Exchange| {
+            let expected = "not a git repository|unknown revision|does not have any commits";
+            contains_any(&exchange.output.to_lowercase(), expected)
+        };
+        let failures = evidence.failures().filter(|exchange| !is_expected(exchange));
+        let failed: Vec<String> = failures.take(3).map(Exchange::title).collect();
         if !failed.is_empty() {
             let _ = write!(summary, " Not everything could be looked at: {} failed.", failed.join(", "));
         }
-        let mut out = format!("<summary>{summary}</summary>");
-        let (mut findings, mut left) = (String::new(), 0);
-        for line in &self.findings {
-            if findings.len() + line.len() > MOST_FINDINGS {
-                left += 1;
-            } else {
-                findings.push_str(line);
-                findings.push('\n');
-            }
+        let mut room = MOST_FINDINGS;
+        let fits = |line: &&String| {
+            room = room.saturating_sub(line.len() + 1);
+            room > 0
+        };
+        let mut findings: Vec<String> = self.findings.iter().take_while(fits).cloned().collect();
+        let left = self.findings.len() - findings.len();
+        findings.extend((left > 0).then(|| format!("({left} more left out)")));
+        match findings.join("\n").trim_end() {
+            "" => format!("<summary>{summary}</summary>"),
+            findings => format!("<summary>{summary}</summary>\n<findings>\n{findings}\n</findings>"),
         }
-        if left > 0 {
-            let _ = writeln!(findings, "({left} more left out)");
-        }
-        if !findings.trim().is_empty() {
-            let _ = write!(out, "\n<findings>\n{findings}</findings>");
-        }
-        if !self.answer.trim().is_empty() {
-            let _ = write!(out, "\n<answer>{}</answer>", self.answer.trim());
-        }
-        out
     }
 
     /// Joins the reports of several plans into one.
     pub(super) fn join(reports: Vec<Self>) -> Self {
         let mut joined = Self::default();
         for report in reports {
-            if !report.summary.trim().is_empty() {
-                joined.summary.push_str(report.summary.trim());
-                joined.summary.push(' ');
-            }
-            for line in report.findings {
-                if !joined.findings.contains(&line) {
-                    joined.findings.push(line);
-                }
-            }
-            if joined.answer.is_empty() {
-                joined.answer = report.answer;
-            }
+            joined.summary = format!("{} {}", joined.summary, report.summary.trim()).trim().to_owned();
+            // An excerpt has lines that another one has too.
+            let is_list = |line: &String| line.starts_with("- ");
+            let news = report.findings.into_iter().filter(|line| !is_list(line) || !joined.findings.contains(line));
+            let news: Vec<String> = news.collect();
+            joined.findings.extend(news);
         }
         joined
     }
-}
-
-/// Returns `true` if a failure is an answer in itself, and said elsewhere.
-fn is_expected(exchange: &Exchange) -> bool {
-    let lower = exchange.output.to_lowercase();
-    lower.contains("not a git repository")
-        || lower.contains("unknown revision")
-        || lower.contains("does not have any commits")
 }
 
 /// A report as it came back through the `Agent` tool.
@@ -92,22 +76,15 @@ impl Received {
     /// Reads a report, whatever its form.
     pub(super) fn read(exchange: &Exchange) -> Self {
         let text = &exchange.output;
-        let status = text.lines().find_map(|line| line.strip_prefix("status:")).map(|rest| rest.trim().to_owned());
-        let summary = tagged(text, "summary").map(str::to_owned);
-        let is_plain = summary.is_none() && tagged(text, "findings").is_none() && status.is_none();
-        let status = match status {
-            Some(status) => status.split_whitespace().next().unwrap_or_default().to_owned(),
-            None if exchange.is_error => "refused".to_owned(),
-            None => "completed".to_owned(),
-        };
-        let report = Report {
-            summary: summary.unwrap_or_else(|| if is_plain { text.trim().to_owned() } else { String::new() }),
-            findings: tagged(text, "findings")
-                .map(|inner| inner.lines().map(str::to_owned).collect())
-                .unwrap_or_default(),
-            answer: tagged(text, "answer").unwrap_or_default().to_owned(),
-        };
-        Self { status, report }
+        let stated = text.lines().find_map(|line| line.strip_prefix("status:")).map(str::trim);
+        let said = tagged(text, "answer").or_else(|| tagged(text, "summary"));
+        let findings = tagged(text, "findings");
+        let is_plain = said.is_none() && findings.is_none() && stated.is_none();
+        let status = stated.and_then(|status| status.split_whitespace().next());
+        let status = status.unwrap_or(if exchange.is_error { "refused" } else { "completed" }).to_owned();
+        let summary = said.unwrap_or(if is_plain { text.trim() } else { "" }).to_owned();
+        let findings = findings.unwrap_or_default().lines().map(str::to_owned).collect();
+        Self { status, report: Report { summary, findings } }
     }
 
     /// Returns `true` if the subagent said all it had to say.
@@ -129,8 +106,10 @@ impl Received {
         };
         let partial = !self.report.findings.is_empty();
         let rest = if partial { "; what it had found is used above" } else { "; this answer does without its part" };
-        let why =
-            if self.status == "refused" { format!(" ({})", first_line(&self.report.summary)) } else { String::new() };
+        let why = match self.report.summary.lines().next() {
+            Some(first) if self.status == "refused" => format!(" ({})", clip(first.trim().trim_end_matches('.'), 160)),
+            _ => String::new(),
+        };
         Some(format!("The subagent \"{title}\" {how}{why}{rest}."))
     }
 }
@@ -144,26 +123,30 @@ pub(super) fn shorten(lines: &mut Vec<String>, most: usize) {
     }
 }
 
-fn first_line(text: &str) -> String {
-    clip(text.lines().next().unwrap_or_default().trim().trim_end_matches('.'), 160)
-}
-
-/// One line of inquiry that ends in a report.
+/// A way to an answer: stages of calls, then a report.
+///
+/// A stage is a pure function of what the stages before it found.
 pub(super) trait AnswerPart {
-    /// Returns the calls of stage `n`, as in [`AnswerPlan::stage`].
+    /// Returns the calls of stage `n`, counted from 0, or `None` past the last stage.
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>>;
+
+    /// Returns the words said before the calls of stage `n`.
+    fn opening(&self, _n: usize) -> String {
+        String::new()
+    }
 
     fn report(&self, evidence: &Evidence) -> Report;
 }
 
-/// A line worth opening.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CitedPlace {
-    pub(super) path: String,
-    pub(super) line: usize,
-    /// What stands there, such as `function` or `use`.
-    pub(super) label: String,
-    pub(super) text: String,
+/// An answer that needs no tool.
+impl AnswerPart for Report {
+    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        None
+    }
+
+    fn report(&self, _evidence: &Evidence) -> Report {
+        self.clone()
+    }
 }
 
 impl CitedPlace {
@@ -173,20 +156,20 @@ impl CitedPlace {
         places.retain(|place| seen.insert((place.path.clone(), place.line)));
     }
 
+    pub(super) fn cite(&self) -> String {
+        format!("`{}:{}`", self.path, self.line)
+    }
+
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
-        let head = format!("- `{}:{}` {}", self.path, self.line, self.label);
-        match (self.text.is_empty(), self.is_told()) {
+        let head = format!("- {} {}", self.cite(), self.label);
+        // What is said of a definition or a file is a text put together from its lines, not one line as it stands.
+        let is_told = self.label == "file" || self.is_definition();
+        match (self.text.is_empty(), is_told) {
             (true, _) => head,
-            // What is said of a definition or a file is a text put together from its lines, not one line as it stands.
             (false, true) => format!("{head}: {}", safe(&clip(&self.text, 200))),
             (false, false) => format!("{head}: `{}`", quotable(&self.text)),
         }
-    }
-
-    /// Returns `true` if the text tells of the place in words and does not quote its line.
-    fn is_told(&self) -> bool {
-        self.label == "file" || self.is_definition()
     }
 
     /// Returns `true` if a definition begins here.
@@ -196,76 +179,62 @@ impl CitedPlace {
 
     /// Says in one sentence what stands here, as far as its lines show.
     pub(super) fn statement(&self, lines: &BTreeMap<usize, String>) -> String {
-        let cite = format!("`{}:{}`", self.path, self.line);
-        if self.label == "file" {
-            let told = sentence(&self.text, 240);
-            return if told.is_empty() { format!("The file begins at {cite}.") } else { format!("{told} ({cite}).") };
+        let (cite, label, told) = (self.cite(), &self.label, sentence(&self.text, 240));
+        match label.as_str() {
+            "file" if told.is_empty() => return format!("The file begins at {cite}."),
+            "file" => return format!("{told} ({cite})."),
+            "setting" => return format!("{cite} has `{}`.", quotable(&self.text)),
+            _ if !self.is_definition() => return format!("The closest place is {cite}: `{}`.", quotable(&self.text)),
+            _ => {}
         }
-        if !self.is_definition() {
-            return match self.label.as_str() {
-                "setting" => format!("{cite} has `{}`.", quotable(&self.text)),
-                _ => format!("The closest place is {cite}: `{}`.", quotable(&self.text)),
-            };
-        }
-        let label = &self.label;
-        let doc = sentence(&self.text, 240);
-        let told = if doc.is_empty() { ".".to_owned() } else { format!(": {doc}.") };
-        let value = lines.get(&self.line).and_then(|line| line.split_once(" = ")).map(|(_, value)| value.trim());
-        let value = value.map(|value| value.trim_end_matches([';', ',']));
-        let is_plain = |value: &&str| value.len() < 80 && !value.ends_with(['(', '{', '[', '\\']);
         let is_value = ["constant ", "variable ", "property ", "field "].iter().any(|kind| label.starts_with(kind));
-        match value.filter(is_plain).filter(|_| is_value) {
+        let value = lines.get(&self.line).and_then(|line| line.split_once(" = ")).filter(|_| is_value);
+        let value = value.map(|(_, value)| value.trim().trim_end_matches([';', ',']));
+        let is_plain = |value: &&str| value.len() < 80 && !value.ends_with(['(', '{', '[', '\\']);
+        let end = if told.is_empty() { ".".to_owned() } else { format!(": {told}.") };
+        match value.filter(is_plain) {
             Some(value) => {
                 let name = label.split('`').nth(1).unwrap_or_default();
-                format!("`{name}` is `{}` ({cite}){told}", quotable(value))
+                format!("`{name}` is `{}` ({cite}){end}", quotable(value))
             }
-            None if doc.is_empty() => format!("The {label} is defined at {cite}."),
-            None => format!("The {label} at {cite}{told}"),
+            None if told.is_empty() => format!("The {label} is defined at {cite}."),
+            None => format!("The {label} at {cite}{end}"),
         }
     }
 
-    /// Returns the lines around the place as a fenced excerpt: its line, the beginning of its body.
-    pub(super) fn excerpt(&self, lines: &BTreeMap<usize, String>, most: usize) -> Option<String> {
-        let own = lines.get(&self.line)?;
+    /// Returns the lines around the place as a fenced excerpt: of a definition its body, as far as it was read.
+    pub(super) fn excerpt(&self, lines: &BTreeMap<usize, String>, most: usize) -> Vec<String> {
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        let Some(indent) = lines.get(&self.line).map(|own| depth(own)) else { return Vec::new() };
         let is_definition = self.is_definition();
         let start = if is_definition { self.line } else { self.line.saturating_sub(2).max(1) };
-        let indent = own.len() - own.trim_start().len();
         let mut shown: Vec<(usize, &str)> = Vec::new();
-        for (number, line) in lines.range(start..) {
+        for (number, line) in lines.range(start..).take(most) {
             let is_gap = shown.last().is_some_and(|(last, _)| *number != last + 1);
-            if is_gap || shown.len() >= most || (!is_definition && *number > self.line + 3) {
-                break;
-            }
-            let depth = line.len() - line.trim_start().len();
-            let outside = *number > self.line && is_definition && !line.trim().is_empty() && depth <= indent;
-            let closes = line.trim_start().starts_with(['}', ')', ']']) || matches!(line.trim(), "{" | "where");
-            if outside && !closes {
+            let text = line.trim();
+            let is_outside = *number > self.line && !text.is_empty() && depth(line) <= indent;
+            let closes = text.starts_with(['}', ')', ']', '{']) || matches!(text, "end" | "where");
+            let goes_on = text.ends_with(['{', ':', '(']) || text == "where";
+            let is_past = if is_definition { is_outside && !closes } else { *number > self.line + 3 };
+            if is_gap || is_past {
                 break;
             }
             shown.push((*number, line));
-            let ends = *number >= self.line && is_definition && ends_alone(line);
-            if (outside && closes && !line.trim_end().ends_with(['{', ':', 'e'])) || (ends && depth <= indent) {
+            let ends = text.ends_with(';') || text.contains('{') && text.ends_with('}');
+            let is_alone = ends && *number >= self.line && depth(line) <= indent;
+            if is_definition && (is_outside && closes && !goes_on || is_alone) {
                 break;
             }
         }
         while shown.last().is_some_and(|(_, line)| line.trim().is_empty()) {
             shown.pop();
         }
-        let width = shown.last()?.0.to_string().len();
+        let width = shown.last().map_or(0, |(number, _)| number.to_string().len());
         let fence = if shown.iter().any(|(_, line)| line.contains("```")) { "````" } else { "```" };
-        let mut out = format!("{fence}{}\n", paths::fence(&self.path));
-        for (number, line) in shown {
-            let _ = writeln!(out, "{number:>width$}  {}", clip(line, 140));
-        }
-        out.push_str(fence);
-        Some(out)
+        let numbered = shown.into_iter().map(|(number, line)| format!("{number:>width$}  {}", clip(line, 140)));
+        let head = format!("{fence}{}", paths::fence(&self.path));
+        [head].into_iter().chain(numbered).chain([fence.to_owned()]).collect()
     }
-}
-
-/// Returns `true` if a definition ends on its first line.
-fn ends_alone(line: &str) -> bool {
-    let line = line.trim_end();
-    line.ends_with(';') || (line.ends_with('}') && line.contains('{'))
 }
 
 /// Makes a source line safe inside a report and inside backquotes.

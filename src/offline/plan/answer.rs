@@ -3,8 +3,6 @@
 //! Owns headings, order, length and wording. Leaves finding and reading to the plans. Invariant: short, the best place
 //! first, and nothing in it that no report and no tool result holds.
 
-use std::fmt::Write as _;
-
 use crate::offline::report::{Received, Report, shorten};
 use crate::provider::table::{ProviderTable, any_of};
 
@@ -13,46 +11,34 @@ const SECTION: usize = 9;
 
 /// Writes one section for each report; those that found nothing share the last lines.
 pub(crate) fn sections(received: &[(String, Received)]) -> String {
-    let mut out = String::new();
-    let mut nothing: Vec<&str> = Vec::new();
+    let (mut out, mut nothing) = (Vec::new(), Vec::new());
     for (title, got) in received {
-        let Report { summary, findings, answer } = &got.report;
-        if findings.is_empty() && (!got.is_complete() || received.len() > 1) {
-            if got.is_complete() {
-                nothing.push(if answer.is_empty() { summary } else { answer });
-            }
+        let mut report = got.report.clone();
+        if report.findings.is_empty() && (!got.is_complete() || received.len() > 1) {
+            nothing.extend(got.is_complete().then_some(report.summary));
             continue;
         }
-        if received.len() > 1 {
-            let _ = write!(out, "\n\n### {title}\n\n");
-        }
         // Shown output stands between fences; cutting it would leave one open.
-        let is_output = findings.iter().any(|line| line.starts_with("```"));
-        let most = if received.len() > 1 && !is_output { SECTION } else { 80 };
-        let mut shown = got.report.clone();
-        shorten(&mut shown.findings, most);
-        out.push_str(&own_words(&shown));
+        if received.len() > 1 && !report.findings.iter().any(|line| line.starts_with("```")) {
+            shorten(&mut report.findings, SECTION);
+        }
+        let heading = if received.len() > 1 { format!("### {title}\n\n") } else { String::new() };
+        out.push(heading + &own_words(&report));
     }
-    if !nothing.is_empty() {
-        let _ = write!(out, "\n\n{}", nothing.join(" "));
-    }
-    out.trim().to_owned()
+    out.push(nothing.join(" "));
+    out.join("\n\n").trim().to_owned()
 }
 
 /// Writes a report as an answer.
 pub(crate) fn own_words(report: &Report) -> String {
-    let head = if report.answer.is_empty() { &report.summary } else { &report.answer };
-    let mut out = head.trim().to_owned();
+    let head = report.summary.trim();
     // The place that the answer itself is about need not be listed once more.
     let is_news = |line: &&String| {
         let cite = line.strip_prefix("- `").and_then(|rest| rest.split_once('`'));
-        !cite.is_some_and(|(cite, _)| report.answer.contains(&format!("`{cite}`")))
+        !cite.is_some_and(|(cite, _)| head.contains(&format!("`{cite}`")))
     };
     let findings: Vec<&str> = report.findings.iter().filter(is_news).map(String::as_str).collect();
-    if !findings.is_empty() {
-        let _ = write!(out, "\n\n{}", findings.join("\n").trim_end());
-    }
-    out
+    format!("{head}\n\n{}", findings.join("\n")).trim().to_owned()
 }
 
 /// Returns how to connect a language model.

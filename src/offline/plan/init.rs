@@ -7,11 +7,10 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::AnswerPlan;
 use super::answer::how_to_connect;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
-use crate::offline::report::AnswerPart;
+use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::Topic;
 
 /// What the user's message is, whose first line tells it.
@@ -30,35 +29,17 @@ pub(crate) fn is_wanted(task: &str) -> bool {
     TASK.lines().next().is_some_and(|line| task.starts_with(line))
 }
 
-pub(crate) struct WriteMemory {
-    parts: [(&'static str, Box<dyn AnswerPart>); 4],
-}
+/// The parts that tell what the file says.
+pub(crate) struct WriteMemory([(&'static str, Box<dyn AnswerPart>); 4]);
 
 impl WriteMemory {
     pub(crate) fn new() -> Self {
-        Self { parts: SECTIONS.map(|(heading, topic)| (heading, project::part(topic, ""))) }
-    }
-
-    /// Returns the file that is there already.
-    fn present(evidence: &Evidence) -> Option<String> {
-        let names = [FILE, "CLAUDE.md", ".claude/CLAUDE.md"];
-        evidence.paths(&present()).into_iter().find(|path| names.contains(&path.as_str()))
-    }
-
-    fn calls(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        let stages: Vec<_> = self.parts.iter().filter_map(|(_, part)| part.stage(n, evidence)).collect();
-        let mut calls: Vec<PlannedCall> = Vec::new();
-        for call in stages.iter().flatten() {
-            if !calls.contains(call) {
-                calls.push(call.clone());
-            }
-        }
-        (!stages.is_empty()).then_some(calls)
+        Self(SECTIONS.map(|(heading, topic)| (heading, project::part(topic, ""))))
     }
 
     fn write(&self, evidence: &Evidence) -> PlannedCall {
         let mut text = "# For agents\n".to_owned();
-        for (heading, part) in &self.parts {
+        for (heading, part) in &self.0 {
             let report = part.report(evidence);
             if !report.findings.is_empty() || cites(&report.summary) {
                 let _ = write!(text, "\n## {heading}\n\n{}\n", report.summary.trim());
@@ -74,40 +55,49 @@ fn cites(text: &str) -> bool {
     text.split('`').skip(1).step_by(2).any(is_place)
 }
 
-fn present() -> PlannedCall {
+fn look() -> PlannedCall {
     PlannedCall::glob("{AGENTS.md,CLAUDE.md,.claude/CLAUDE.md}")
 }
 
-impl AnswerPlan for WriteMemory {
+/// Returns the file that is there already.
+fn present(evidence: &Evidence) -> Option<String> {
+    let names = [FILE, "CLAUDE.md", ".claude/CLAUDE.md"];
+    evidence.paths(&look()).into_iter().find(|path| names.contains(&path.as_str()))
+}
+
+impl AnswerPart for WriteMemory {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        let Some(n) = n.checked_sub(1) else { return Some(vec![present()]) };
-        if Self::present(evidence).is_some() {
-            return None;
-        }
-        let is_past = n > 0 && self.calls(n - 1, evidence).is_none();
-        match self.calls(n, evidence) {
-            Some(calls) => Some(calls),
-            None => (!is_past).then(|| vec![self.write(evidence)]),
+        let Some(n) = n.checked_sub(1) else { return Some(vec![look()]) };
+        let calls = |n| -> Vec<PlannedCall> {
+            let stages = self.0.iter().filter_map(|(_, part)| part.stage(n, evidence));
+            stages.flatten().fold(Vec::new(), |mut calls, call| {
+                calls.extend((!calls.contains(&call)).then_some(call));
+                calls
+            })
+        };
+        match calls(n) {
+            _ if present(evidence).is_some() => None,
+            calls if !calls.is_empty() => Some(calls),
+            _ => (n > 0 && !calls(n - 1).is_empty()).then(|| vec![self.write(evidence)]),
         }
     }
 
-    fn conclude(&self, evidence: &Evidence) -> String {
-        if let Some(path) = Self::present(evidence) {
-            let connect = how_to_connect();
-            return format!(
-                "`{path}` is there already, and stays as it is: to improve it takes a language model. To connect one: {connect}."
-            );
-        }
-        match evidence.find(&self.write(evidence)) {
-            None => format!("`{FILE}` was not written: the tool Write is not on offer here."),
-            Some(exchange) if exchange.is_error => {
-                let why = exchange.output.lines().next().unwrap_or_default();
-                format!("`{FILE}` was not written. {why}")
+    fn report(&self, evidence: &Evidence) -> Report {
+        let written = self.write(evidence);
+        let summary = match (present(evidence), evidence.find(&written)) {
+            (Some(path), _) => format!(
+                "`{path}` is there already, and stays as it is: to improve it takes a language model. To connect one: {}.",
+                how_to_connect()
+            ),
+            (None, None) => format!("`{FILE}` was not written: the tool Write is not on offer here."),
+            (None, Some(exchange)) if exchange.is_error => {
+                format!("`{FILE}` was not written. {}", exchange.output.lines().next().unwrap_or_default())
             }
-            Some(_) => format!(
+            (None, Some(_)) => format!(
                 "Wrote `{FILE}` with what the project says of itself, each fact with its place. Agents read it from your next \
                  message on. Add what no file says: `/memory` opens it, and `#text` adds a line."
             ),
-        }
+        };
+        Report { summary, ..Report::default() }
     }
 }

@@ -5,24 +5,23 @@
 
 use std::fmt::Write as _;
 
-use super::AnswerPlan;
 use super::answer::{own_words, sections};
 use super::init::{self, WriteMemory};
-use super::subagent::Inquiry;
+use super::inquiry::Inquiry;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
-use crate::offline::report::Received;
+use crate::offline::report::{AnswerPart, Received, Report};
 use crate::offline::request::{self, Intent, mentions};
 use crate::offline::text::terms::Terms;
 
-pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
+pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPart> {
     if init::is_wanted(evidence.task()) {
         return Box::new(WriteMemory::new());
     }
     let text = without_name(evidence.task(), evidence.project());
     let (text, agents) = mentions(&text).unwrap_or((text, Vec::new()));
     let intent = request::read(&text);
-    let mut tasks: Vec<Task> = agents.iter().map(|kind| Task::new(kind, &text)).collect();
+    let mut tasks: Vec<PlannedCall> = agents.iter().map(|kind| task(kind, &text)).collect();
     if tasks.is_empty() {
         tasks = tasks_for(&intent, &text);
     }
@@ -30,73 +29,66 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
 }
 
 /// Returns the tasks that a request is divided into; none for what takes no subagent.
-fn tasks_for(intent: &Intent, text: &str) -> Vec<Task> {
-    let is_declined = |item: &str| matches!(request::read(item), Intent::Decline { .. });
+fn tasks_for(intent: &Intent, text: &str) -> Vec<PlannedCall> {
+    let is_declined = |item: &String| matches!(request::read(item), Intent::Decline { .. });
     match intent {
         Intent::Help | Intent::Decline { .. } | Intent::Direct(_) => Vec::new(),
         Intent::Partly { first, .. } => tasks_for(&request::read(first), first),
         Intent::Overview { sides } => {
-            let task =
-                |(_, title, what): (_, &str, &str)| Task { title: title.to_owned(), ..Task::new("explore", what) };
-            project::SIDES.into_iter().take((*sides).max(1)).map(task).collect()
+            let sides = project::SIDES.into_iter().take((*sides).max(1));
+            sides.map(|(_, title, what)| titled("explore", title, what)).collect()
         }
-        Intent::Many(items) if items.iter().all(|item| is_declined(item)) => Vec::new(),
-        Intent::Many(items) => items.iter().map(|item| Task::new("explore", item)).collect(),
+        Intent::Many(items) if items.iter().all(is_declined) => Vec::new(),
+        Intent::Many(items) => items.iter().map(|item| task("explore", item)).collect(),
         Intent::Question(question) if Terms::of(question).is_empty() => Vec::new(),
-        Intent::Question(_) => vec![Task::new("search-specialist", text)],
-        Intent::Topic(_) | Intent::Files { .. } => vec![Task::new("explore", text)],
+        Intent::Question(_) => vec![task("search-specialist", text)],
+        Intent::Topic(_) | Intent::Files { .. } => vec![task("explore", text)],
     }
-}
-
-#[derive(Debug, Clone)]
-struct Task {
-    kind: String,
-    title: String,
-    prompt: String,
 }
 
 /// Words of a task that are its title.
 const TITLE_WORDS: usize = 5;
 
-impl Task {
-    /// Returns a task in the user's own words.
-    fn new(kind: &str, what: &str) -> Self {
-        let title = what.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ");
-        let mut letters = title.chars();
-        let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-        let prompt = format!(
-            "WHAT: {what}\nWHERE: the whole project, from the working directory down.\n\
-             RETURN: what was found, each finding with its path:line, and one sentence that answers."
-        );
-        Self { kind: kind.to_owned(), title: title.trim_end_matches(['.', ',', '?', ':']).to_owned(), prompt }
-    }
+/// Returns a task in the user's own words.
+fn task(kind: &str, what: &str) -> PlannedCall {
+    let title = what.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ");
+    let mut letters = title.trim_end_matches(['.', ',', '?', ':']).chars();
+    let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    titled(kind, &title, what)
+}
 
-    fn call(&self) -> PlannedCall {
-        PlannedCall::agent(&self.kind, &self.title, &self.prompt)
-    }
+fn titled(kind: &str, title: &str, what: &str) -> PlannedCall {
+    let prompt = format!(
+        "WHAT: {what}\nWHERE: the whole project, from the working directory down.\n\
+         RETURN: what was found, each finding with its path:line, and one sentence that answers."
+    );
+    PlannedCall::agent(kind, title, &prompt)
 }
 
 /// Returns a request without the project's own name: everything here is of it.
 fn without_name(text: &str, project: Option<&str>) -> String {
     let Some(project) = project.filter(|name| name.len() > 1) else { return text.to_owned() };
-    let is_own = |word: &str| word.trim_matches([',', '?', '.', '!']).eq_ignore_ascii_case(project);
-    let pieces = text.split_inclusive(' ').map(|piece| {
-        let word = piece.trim_end();
-        if is_own(word) { piece.replace(word.trim_matches([',', '?', '.', '!']), "project") } else { piece.to_owned() }
+    let renamed = text.split_inclusive(' ').map(|piece| match piece.trim_matches([',', '?', '.', '!', ' ']) {
+        word if word.eq_ignore_ascii_case(project) => piece.replace(word, "project"),
+        _ => piece.to_owned(),
     });
-    pieces.collect()
+    renamed.collect()
+}
+
+fn title(task: &PlannedCall) -> &str {
+    task.argument("description")
 }
 
 /// Tasks handed out, and the inquiry that answers where no subagent does.
 struct Delegation {
-    tasks: Vec<Task>,
+    tasks: Vec<PlannedCall>,
     own: Inquiry,
 }
 
 impl Delegation {
     fn received(&self, evidence: &Evidence) -> Vec<(String, Received)> {
-        let found = self.tasks.iter().map(|task| (task, evidence.find(&task.call())));
-        found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
+        let read = |task: &PlannedCall| Some((title(task).to_owned(), Received::read(evidence.find(task)?)));
+        self.tasks.iter().filter_map(read).collect()
     }
 
     /// Returns `true` if any subagent reported anything.
@@ -105,40 +97,38 @@ impl Delegation {
     }
 }
 
-impl AnswerPlan for Delegation {
+impl AnswerPart for Delegation {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n.checked_sub(1) {
-            None => Some(self.tasks.iter().map(Task::call).collect()),
+            None => Some(self.tasks.clone()),
             Some(_) if self.is_answered(evidence) => None,
             Some(n) => self.own.stage(n, evidence),
         }
     }
 
     fn opening(&self, n: usize) -> String {
-        let titles: Vec<&str> = self.tasks.iter().map(|task| task.title.as_str()).collect();
+        let titles: Vec<&str> = self.tasks.iter().map(title).collect();
         match (n, titles.as_slice()) {
-            (_, []) => String::new(),
             (0, [title]) => format!("Starting a subagent: {title}."),
-            (0, titles) => format!("Starting {} subagents: {}.", titles.len(), titles.join("; ")),
-            (1, _) => "Looking at it myself.".to_owned(),
+            (0, [_, ..]) => format!("Starting {} subagents: {}.", titles.len(), titles.join("; ")),
             _ => String::new(),
         }
     }
 
-    fn conclude(&self, evidence: &Evidence) -> String {
+    fn report(&self, evidence: &Evidence) -> Report {
         let received = self.received(evidence);
-        let mut text = if self.is_answered(evidence) {
-            self.own.with_caveat(sections(&received))
+        let mut summary = if self.is_answered(evidence) {
+            self.own.with_caveat(&sections(&received))
         } else {
             own_words(&self.own.report(evidence))
         };
-        if text.trim().is_empty() {
-            text.push_str("The subagents reported nothing.");
+        if summary.trim().is_empty() {
+            summary.push_str("The subagents reported nothing.");
         }
         let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
         if !notes.is_empty() {
-            let _ = write!(text, "\n\n> {}", notes.join(" "));
+            let _ = write!(summary, "\n\n> {}", notes.join(" "));
         }
-        text
+        Report { summary, ..Report::default() }
     }
 }

@@ -3,7 +3,6 @@
 //! Owns batching and the one-line summaries. Leaves what a file says of itself and defines to the tool. Invariant: a file
 //! that was not read is counted as left out, never described.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::offline::evidence::{Evidence, PlannedCall};
@@ -11,7 +10,7 @@ use crate::offline::report::{AnswerPart, Report, safe, shorten};
 use crate::offline::search::Definitions;
 use crate::offline::search::symbols::{self, SymbolEntry};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::{contains_any, sentence};
+use crate::offline::text::sentence;
 
 /// Files read at most, and in one message.
 const MOST: usize = 40;
@@ -65,34 +64,23 @@ impl AnswerPart for Files {
         }
         let is_read = |path: &&String| evidence.output(&PlannedCall::read(path)).is_some();
         let (read, unread): (Vec<&String>, Vec<&String>) = files.iter().partition(is_read);
-        let (mut findings, mut empty) = (Vec::new(), 0);
-        for path in read.iter().copied() {
-            match evidence.lines_of(path) {
-                lines if lines.is_empty() => empty += 1,
-                lines => findings.push(describe(path, &lines, evidence)),
-            }
-        }
-        if let ([path], [told]) = (files.as_slice(), findings.as_slice()) {
-            let mut places: Vec<String> = outer(path, evidence).iter().map(|entry| entry.place().bullet()).collect();
-            shorten(&mut places, LISTED);
-            return Report { summary: format!("{told}."), findings: places, answer: String::new() };
+        let (empty, full): (Vec<&String>, Vec<&String>) =
+            read.iter().copied().partition(|path| evidence.lines_of(path).is_empty());
+        if let ([_], [path]) = (files.as_slice(), full.as_slice()) {
+            let mut findings: Vec<String> = outer(path, evidence).iter().map(|entry| entry.place().bullet()).collect();
+            shorten(&mut findings, LISTED);
+            return Report { summary: format!("{}.", describe(path, evidence)), findings };
         }
         let mut summary = match files.len() {
             0 => format!("No file matches `{}`.", self.glob),
             count => format!("Read {} of the {count} files that match `{}`.", read.len(), self.glob),
         };
-        if empty > 0 {
-            let _ = write!(summary, " Empty: {empty}.");
+        for (what, count) in [("Empty", empty.len()), ("Not read", unread.len())] {
+            if count > 0 {
+                let _ = write!(summary, " {what}: {count}.");
+            }
         }
-        if !unread.is_empty() {
-            let _ = write!(summary, " {} were not read.", unread.len());
-        }
-        let listed = evidence.output(&PlannedCall::glob(&self.glob)).and_then(|text| text.lines().last());
-        if let Some(last) = listed.filter(|last| contains_any(&last.to_lowercase(), "more|truncated|limit")) {
-            let _ = write!(summary, " The listing itself is not complete: {}", last.trim());
-        }
-        let findings = findings.into_iter().map(|told| format!("- {told}")).collect();
-        Report { summary, findings, answer: String::new() }
+        Report { summary, findings: full.iter().map(|path| format!("- {}", describe(path, evidence))).collect() }
     }
 }
 
@@ -104,18 +92,20 @@ fn outer(path: &str, evidence: &Evidence) -> Vec<SymbolEntry> {
 }
 
 /// Says in one line what a file does: its own words, and the names that it defines.
-fn describe(path: &str, lines: &BTreeMap<usize, String>, evidence: &Evidence) -> String {
+fn describe(path: &str, evidence: &Evidence) -> String {
     let entries = outer(path, evidence);
     let mut names: Vec<String> = entries.iter().map(|entry| format!("{} `{}`", entry.kind, entry.name)).collect();
     names.dedup();
     let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
     names.truncate(NAMED);
     let names = names.join(", ") + &more;
-    let about = symbols::about(path, evidence).map(|entry| (entry.line, entry.doc));
-    match (about, entries.first()) {
-        (Some((line, text)), None) => format!("`{path}:{line}`: {}", safe(&sentence(&text, 140))),
-        (Some((line, text)), Some(_)) => format!("`{path}:{line}`: {} ({names})", safe(&sentence(&text, 140))),
-        (None, Some(first)) => format!("`{path}:{}`: {names}", first.line),
-        (None, None) => format!("`{path}`: no definitions at the top level ({} lines)", lines.len()),
+    let line = |line: usize| format!("`{path}:{line}`");
+    match (symbols::about(path, evidence), entries.first()) {
+        (Some(about), None) => format!("{}: {}", line(about.line), safe(&sentence(&about.doc, 140))),
+        (Some(about), Some(_)) => format!("{}: {} ({names})", line(about.line), safe(&sentence(&about.doc, 140))),
+        (None, Some(first)) => format!("{}: {names}", line(first.line)),
+        (None, None) => {
+            format!("`{path}`: no definitions at the top level ({} lines)", evidence.lines_of(path).len())
+        }
     }
 }

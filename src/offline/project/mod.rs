@@ -2,15 +2,14 @@
 //!
 //! Owns which part looks at which side of a project. Leaves looking to its modules. Invariant: every topic has a part.
 
-mod entry_points;
+mod dependencies;
+mod facts;
 pub(crate) mod files;
 mod manifest;
-mod package;
 mod testing;
 
-use entry_points::EntryPoints;
-use manifest::Kind;
-use package::Package;
+use dependencies::Dependencies;
+use facts::Facts;
 use testing::Testing;
 
 use super::report::AnswerPart;
@@ -20,17 +19,12 @@ use super::text::terms::Terms;
 
 /// Returns the part that looks at one side of the project. `text` may name what is asked for in particular.
 pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
-    let package = |asked, named| -> Box<dyn AnswerPart> { Box::new(Package { asked, named }) };
     match topic {
-        Topic::EntryPoints => Box::new(EntryPoints),
         Topic::Tests => Box::new(Testing::default()),
         Topic::TestRun => Box::new(Testing { run: Some(Terms::of(text).without("test tests run project")) }),
         Topic::GitHistory => Box::new(GitHistory::default()),
-        Topic::About => package(Kind::About, Terms::default()),
-        Topic::Version => package(Kind::Version, Terms::default()),
-        Topic::License => package(Kind::License, Terms::default()),
-        Topic::Toolchain => package(Kind::Toolchain, Terms::default()),
-        Topic::Dependencies => package(Kind::Dependency, beside(topic, text)),
+        Topic::Dependencies => Box::new(Dependencies { named: beside(topic, text) }),
+        _ => Box::new(Facts(topic)),
     }
 }
 

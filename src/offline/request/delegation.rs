@@ -7,88 +7,64 @@ use crate::offline::text::{lists, strip};
 
 const NUMBERS: &str = "zero one two three four five six seven eight";
 const AGENT_WORDS: &str = "subagents subagent sub-agents sub-agent agents agent subtasks subtask sub-tasks sub-task tasks task children workers";
+/// Words that may stand before those, and between those and the matter.
+const BEFORE: &str = "a an some several parallel explore different separate";
+const BETWEEN: [&str; 9] = ["in parallel", ":", "to ", "for ", "and have them ", "that ", "which ", "who ", "-"];
+/// Bytes within which a request says how to delegate.
+const HEAD: usize = 60;
+const MOST_ITEMS: usize = 20;
 
-/// How a request is to be divided among subagents.
-#[derive(Debug)]
-pub(crate) enum Delegated<'t> {
-    Items(Vec<String>),
-    /// So many subagents for one matter.
-    Counted {
-        count: usize,
-        matter: &'t str,
-    },
-}
-
-/// Reads requests that say how to delegate.
-pub(crate) fn delegation(text: &str) -> Option<Delegated<'_>> {
+/// Returns how many subagents a request asks for, if it says so, and the matters that they are for.
+pub(crate) fn delegation(text: &str) -> Option<(usize, Vec<String>)> {
     for prefix in ["delegate:", "delegate to a subagent:", "subagent:", "subtask:", "delegate "] {
         if let Some(rest) = strip(text, prefix) {
-            return Some(Delegated::Items(vec![rest.trim().to_owned()]));
+            return Some((1, vec![rest.trim().to_owned()]));
         }
     }
-    let verb = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "]
-        .into_iter()
-        .find_map(|verb| strip(text, verb))?;
-    let head_end = verb.char_indices().nth(48).map_or(verb.len(), |(at, _)| at);
-    let mut count = None;
-    let mut at = 0;
-    for word in verb[..head_end].split_inclusive([' ', ':', '\n', ',']) {
+    let verbs = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "];
+    let rest = verbs.into_iter().find_map(|verb| strip(text, verb))?;
+    let (mut count, mut at) = (0, 0);
+    for word in rest[..rest.floor_char_boundary(HEAD)].split_inclusive([' ', ':', '\n', ',']) {
         at += word.len();
         let bare = word.trim_matches([' ', ':', '\n', ',']).to_lowercase();
         if let Some(number) = bare.parse().ok().or_else(|| NUMBERS.split(' ').position(|name| name == bare)) {
-            count = Some(number);
+            count = number;
         } else if lists(AGENT_WORDS, &bare) {
-            return Some(assigned(count, verb[at..].trim_start()));
-        } else if !lists("a an some several parallel explore different separate", &bare) {
+            let matter = BETWEEN
+                .iter()
+                .fold(rest[at..].trim_start(), |rest, word| strip(rest, word).unwrap_or(rest).trim_start());
+            return Some((count, items(matter, count)));
+        } else if !lists(BEFORE, &bare) {
             return None;
         }
     }
     None
 }
 
-fn assigned(count: Option<usize>, rest: &str) -> Delegated<'_> {
-    let rest = ["in parallel", ":", "to ", "for ", "and have them ", "that ", "which ", "who ", "-"]
-        .iter()
-        .fold(rest, |rest, word| strip(rest, word).unwrap_or(rest).trim_start());
-    let mut items = items(rest);
-    if let (1, Some(count)) = (items.len(), count.filter(|count| *count > 1)) {
-        let parts = split_into(rest, count);
-        if parts.len() != count {
-            return Delegated::Counted { count: count.min(8), matter: rest };
-        }
-        items = parts;
-    }
-    items.truncate(20);
-    Delegated::Items(items)
-}
-
-/// Splits a list: by semicolons, or by lines that begin with a number or a mark.
-fn items(text: &str) -> Vec<String> {
-    let marked: Vec<&str> = text.lines().filter_map(list_item).collect();
+/// Splits a list: by lines that begin with a number or a mark, or by semicolons; by commas and "and" where that gives just
+/// as many parts as were asked for.
+fn items(text: &str, count: usize) -> Vec<String> {
+    let clean = |part: &str| strip(part.trim(), "and ").unwrap_or(part.trim()).trim_end_matches('.').to_owned();
+    let split = |parts: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+        parts.map(clean).filter(|part| !part.is_empty()).take(MOST_ITEMS).collect()
+    };
+    let marked = split(&mut text.lines().filter_map(list_item));
     if marked.len() > 1 {
-        return marked.into_iter().map(str::to_owned).collect();
+        return marked;
     }
-    let parts: Vec<&str> = text.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
-    parts.into_iter().map(|part| strip(part, "and ").unwrap_or(part).trim_end_matches('.').to_owned()).collect()
+    let parts = split(&mut text.split(';'));
+    let [_] = parts.as_slice() else { return parts };
+    let by_comma = split(&mut text.split(", "));
+    let by_and = split(&mut text.split(" and "));
+    let by_both = split(&mut text.split(", ").flat_map(|part| part.split(" and ")));
+    [by_comma, by_and, by_both].into_iter().find(|parts| parts.len() == count).unwrap_or(parts)
 }
 
 fn list_item(line: &str) -> Option<&str> {
     let line = line.trim();
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = if digits > 0 { line[digits..].strip_prefix(['.', ')'])? } else { line.strip_prefix(['-', '*'])? };
-    rest.starts_with(' ').then(|| rest.trim()).filter(|rest| !rest.is_empty())
-}
-
-/// Splits at commas and "and" when that gives just as many parts as were asked for.
-fn split_into(text: &str, count: usize) -> Vec<String> {
-    let clean = |part: &str| strip(part.trim(), "and ").unwrap_or(part.trim()).trim_end_matches('.').to_owned();
-    for separator in [", ", " and "] {
-        let parts: Vec<String> = text.split(separator).map(clean).filter(|part| !part.is_empty()).collect();
-        if parts.len() == count {
-            return parts;
-        }
-    }
-    text.split(", ").flat_map(|part| part.split(" and ")).map(clean).filter(|part| !part.is_empty()).collect()
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let signs = if rest.len() < line.len() { ['.', ')'] } else { ['-', '*'] };
+    rest.strip_prefix(signs)?.strip_prefix(' ')
 }
 
 /// What stands around the agent's name in the word on a mention.

@@ -4,15 +4,15 @@
 //! Invariant: any text has an intent; what is not understood is a question.
 
 mod delegation;
-mod tools;
+mod direct;
 mod vocabulary;
 
-use delegation::{Delegated, delegation};
-use tools::direct;
+use delegation::delegation;
+use direct::direct;
 use vocabulary::{beyond, beyond_at_end, is_overview, topic};
 
 pub(crate) use delegation::mentions;
-pub(crate) use tools::Direct;
+pub(crate) use direct::Direct;
 pub(crate) use vocabulary::{Topic, beside};
 
 use crate::offline::text::paths::extension_of;
@@ -55,11 +55,12 @@ pub(crate) fn read(request: &str) -> Intent {
         return Intent::Help;
     }
     match delegation(text) {
-        Some(Delegated::Items(items)) => Intent::Many(items),
-        Some(Delegated::Counted { count, matter }) => match single(matter) {
-            Intent::Overview { .. } => Intent::Overview { sides: count },
+        // So many for one matter: only a project as a whole has sides.
+        Some((sides, items)) if sides > 1 && items.len() == 1 => match single(&items[0]) {
+            Intent::Overview { .. } => Intent::Overview { sides },
             intent => intent,
         },
+        Some((_, items)) => Intent::Many(items),
         None => single(text),
     }
 }
@@ -67,39 +68,31 @@ pub(crate) fn read(request: &str) -> Intent {
 /// Understands a request that says nothing of delegating.
 fn single(text: &str) -> Intent {
     let lower = text.to_lowercase();
-    if let Some(call) = direct(text) {
-        return Intent::Direct(call);
-    }
-    if let Some(glob) = every_file(&lower) {
-        return Intent::Files { glob };
-    }
-    if let Some(what) = beyond(&lower) {
-        return Intent::Decline { what };
-    }
-    if let Some((first, what)) = beyond_at_end(text).filter(|(first, _)| !first.is_empty()) {
-        return Intent::Partly { first: first.to_owned(), what };
-    }
-    if let Some(topic) = topic(&lower) {
-        return Intent::Topic(topic);
-    }
-    if is_overview(&lower) {
-        return Intent::Overview { sides: usize::MAX };
-    }
-    let terms = Terms::of(text);
-    match terms.paths.as_slice() {
-        [path] if is_reading(&terms) && !path.ends_with('/') && !path.starts_with('/') => {
-            Intent::Files { glob: if path.contains('/') { path.clone() } else { format!("**/{path}") } }
-        }
-        _ => Intent::Question(text.to_owned()),
-    }
+    let partly = || {
+        let (first, what) = beyond_at_end(text).filter(|(first, _)| !first.is_empty())?;
+        Some(Intent::Partly { first: first.to_owned(), what })
+    };
+    direct(text)
+        .map(Intent::Direct)
+        .or_else(|| Some(Intent::Files { glob: every_file(&lower)? }))
+        .or_else(|| Some(Intent::Decline { what: beyond(&lower)? }))
+        .or_else(partly)
+        .or_else(|| topic(&lower).map(Intent::Topic))
+        .or_else(|| is_overview(&lower).then_some(Intent::Overview { sides: usize::MAX }))
+        .or_else(|| Some(Intent::Files { glob: one_file(text)? }))
+        .unwrap_or_else(|| Intent::Question(text.to_owned()))
 }
 
 /// Words that ask what one file is for.
 const READING: &str =
     "read open summarize summarise summary outline overview purpose content contents describe short briefly";
 
-fn is_reading(terms: &Terms) -> bool {
-    terms.exact.is_empty() && terms.words.iter().all(|word| lists(READING, &word.raw))
+/// Reads "what does src/main.rs do?": nothing but one file, and words that ask what it is for.
+fn one_file(text: &str) -> Option<String> {
+    let terms = Terms::of(text).without(READING);
+    let [path] = terms.paths.as_slice() else { return None };
+    let is_other = terms.count() > 0 || path.ends_with('/') || path.starts_with('/');
+    (!is_other).then(|| if path.contains('/') { path.clone() } else { format!("**/{path}") })
 }
 
 /// Words that only make a request polite.

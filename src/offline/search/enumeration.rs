@@ -4,68 +4,47 @@
 //! showed, and says so where nothing is a list for sure.
 
 use super::symbols::{self, SymbolEntry};
-use super::{UNCERTAIN, window};
+use super::{Found, Search, UNCERTAIN};
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report, shorten};
-use crate::offline::text::parts;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::terms::{Terms, last_segment};
+use crate::offline::text::{contains_any, lists, parts};
 
-/// Definitions asked for, and shown.
+/// Definitions asked for, of any kind and of one, and listed.
 const ASKED: usize = 60;
-const SHOWN: usize = 20;
 const ASKED_OF_KIND: usize = 10;
+const LISTED: usize = 20;
 /// What holds many things, and what each of many things may be.
 const HOLDERS: [&str; 4] = ["enum", "constant", "variable", "property"];
-const TYPES: [&str; 6] = ["class", "struct", "module", "object", "interface", "trait"];
+const TYPES: &str = "class struct module object interface trait";
 /// So many of a kind make a list.
 const FEWEST: usize = 3;
 const EXCERPT: usize = 60;
 
-/// Words that ask for all of a kind, and name none.
+/// What begins or ends a question for all of a kind, and the words in it that name none.
+const BEGINNINGS: [&str; 4] = ["list ", "enumerate ", "show all ", "name all "];
+const ENDS: &str = " are there| come with it| are supported| are available| exist";
 const ASKING: &str = "list enumerate all every available supported support supports there are come comes with it exist exists choose from \
     known built-in builtin possible different offered offer offers";
+/// What may stand behind the thing itself in the name of what holds it.
+const TABLES: &str = "table list all map set sets type kind";
 
 #[derive(Debug)]
 pub(crate) struct Enumeration {
     terms: Terms,
 }
 
-/// What a question is answered with.
-enum Found {
-    /// One place that holds all.
-    Whole(SymbolEntry),
-    /// Each by itself, in one folder.
-    Each(Vec<SymbolEntry>),
-    Nearest(Vec<SymbolEntry>),
-}
-
 impl Enumeration {
     pub(crate) fn wanted(question: &str) -> Option<Self> {
         let lower = question.trim().to_lowercase();
-        let lower = lower.trim_end_matches(['?', '.', '!', ' ']);
-        let begins = ["list ", "enumerate ", "show all ", "name all "].iter().any(|start| lower.starts_with(start));
-        let asks = ["which ", "what "].iter().any(|start| lower.starts_with(start))
-            && [
-                " are there",
-                " are there to choose from",
-                " come with it",
-                " are supported",
-                " are available",
-                " exist",
-            ]
-            .iter()
-            .any(|end| lower.contains(end));
-        if !begins && !asks {
-            return None;
-        }
+        let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
+        let asks = begins(&BEGINNINGS) || begins(&["which ", "what "]) && contains_any(&lower, ENDS);
         let terms = Terms::of(question).without(ASKING);
-        (terms.count() > 0).then_some(Self { terms })
+        (asks && terms.count() > 0).then_some(Self { terms })
     }
 
     fn search(&self, kind: Option<&'static str>) -> PlannedCall {
-        let limit = if kind.is_some() { ASKED_OF_KIND } else { ASKED };
-        symbols::definitions(&self.terms.query(), kind, limit)
+        symbols::definitions(&self.terms.query(), kind, if kind.is_some() { ASKED_OF_KIND } else { ASKED })
     }
 
     fn entries(&self, kind: Option<&'static str>, evidence: &Evidence) -> Vec<SymbolEntry> {
@@ -74,99 +53,76 @@ impl Enumeration {
         entries
     }
 
-    fn found(&self, evidence: &Evidence) -> Found {
-        let mut entries = self.entries(None, evidence);
-        // The thing itself stands last in what is asked for: of the log levels, the levels.
-        let Some(last) = self.terms.words.last().cloned() else { return Found::Nearest(entries) };
-        let ends = |entry: &SymbolEntry| -> bool {
-            let parts = parts(last_segment(&entry.name));
-            let is_table =
-                |word: &str| matches!(word, "table" | "list" | "all" | "map" | "set" | "sets" | "type" | "kind");
-            parts.iter().rev().find(|part| !is_table(part)).is_some_and(|part| last.matches(part))
-        };
-        let holders = HOLDERS.iter().flat_map(|kind| self.entries(Some(kind), evidence)).filter(ends);
-        let is_whole = |entry: &&SymbolEntry| {
-            let name = last_segment(&entry.name);
-            let count = parts(name).len();
-            let is_many = name.to_lowercase().trim_end_matches(['_', '?', '!']).ends_with('s') || name.contains("able");
-            match entry.kind.as_str() {
-                "enum" => count <= self.terms.words.len() + 1,
-                "constant" | "variable" | "property" | "type" => is_many && count <= self.terms.words.len() + 2,
-                _ => false,
-            }
-        };
-        let wholes: Vec<SymbolEntry> = holders.filter(|entry| is_whole(&entry)).collect();
-        // The first of those that tell most.
-        let most = wholes.iter().map(|entry| self.terms.told(&entry.name)).max();
-        if let Some(whole) = wholes.into_iter().find(|entry| Some(self.terms.told(&entry.name)) == most) {
-            return Found::Whole(whole);
-        }
-        let folder = |entry: &SymbolEntry| entry.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let each = |entry: &&SymbolEntry| {
-            TYPES.contains(&entry.kind.as_str())
-                && self.terms.told(&format!("{} {}", entry.path, entry.name)) >= self.terms.count()
-        };
-        let all: Vec<&SymbolEntry> = entries.iter().filter(|entry| ends(entry)).filter(each).collect();
-        let most =
-            all.iter().map(|entry| folder(entry)).max_by_key(|at| all.iter().filter(|one| folder(one) == *at).count());
-        let own: Vec<SymbolEntry> = all.into_iter().filter(|entry| Some(folder(entry)) == most).cloned().collect();
-        if own.len() >= FEWEST {
-            return Found::Each(own);
-        }
-        // What does something seldom holds a list; what is named after all that is asked for may.
-        let is_deed = |entry: &SymbolEntry| matches!(entry.kind.as_str(), "function" | "method");
-        let is_named = |entry: &SymbolEntry| ends(entry) && self.terms.told(&entry.name) >= self.terms.count();
-        entries.sort_by_key(|entry| (is_deed(entry) || !is_named(entry), entry.is_spare, is_deed(entry)));
-        Found::Nearest(entries)
+    /// Returns `true` for a name that ends with what is asked for: of the log levels, the levels.
+    fn ends(&self, entry: &SymbolEntry) -> bool {
+        let parts = parts(last_segment(&entry.name));
+        let last = parts.iter().rev().find(|part| !lists(TABLES, part));
+        last.is_some_and(|part| self.terms.words.last().is_some_and(|word| word.matches(part)))
     }
 
-    fn read(&self, evidence: &Evidence) -> Option<CitedPlace> {
-        match self.found(evidence) {
-            Found::Whole(entry) => Some(entry.place()),
-            Found::Each(_) => None,
-            Found::Nearest(entries) => entries.first().map(SymbolEntry::place),
-        }
+    /// Returns the one place that holds all: of those that tell most, the first.
+    fn whole(&self, evidence: &Evidence) -> Option<SymbolEntry> {
+        let is_whole = |entry: &SymbolEntry| {
+            let name = last_segment(&entry.name);
+            let (count, words) = (parts(name).len(), self.terms.words.len());
+            let is_many = name.to_lowercase().trim_end_matches(['_', '?', '!']).ends_with('s') || name.contains("able");
+            self.ends(entry) && if entry.kind == "enum" { count <= words + 1 } else { is_many && count <= words + 2 }
+        };
+        let holders = HOLDERS.iter().flat_map(|kind| self.entries(Some(kind), evidence));
+        let wholes: Vec<SymbolEntry> = holders.filter(is_whole).collect();
+        let most = wholes.iter().map(|entry| self.terms.told(&entry.name)).max();
+        wholes.into_iter().find(|entry| Some(self.terms.told(&entry.name)) == most)
+    }
+
+    /// Returns those that are named so, each by itself, of the folder that has most.
+    fn each(&self, entries: &[SymbolEntry]) -> Vec<SymbolEntry> {
+        let folder = |entry: &SymbolEntry| entry.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let is_one = |entry: &&SymbolEntry| {
+            let told = self.terms.told(&format!("{} {}", entry.path, entry.name));
+            lists(TYPES, &entry.kind) && self.ends(entry) && told >= self.terms.count()
+        };
+        let all: Vec<&SymbolEntry> = entries.iter().filter(is_one).collect();
+        let count = |at: &String| all.iter().filter(|entry| folder(entry) == *at).count();
+        let most = all.iter().map(|entry| folder(entry)).max_by_key(count);
+        let own: Vec<SymbolEntry> =
+            all.iter().filter(|entry| Some(folder(entry)) == most).map(|entry| (*entry).clone()).collect();
+        if own.len() >= FEWEST { own } else { Vec::new() }
+    }
+
+    /// Returns the nearest, where nothing is a list for sure.
+    fn nearest(&self, mut entries: Vec<SymbolEntry>) -> Vec<SymbolEntry> {
+        // What does something seldom holds a list; what is named after all that is asked for may.
+        let is_deed = |entry: &SymbolEntry| matches!(entry.kind.as_str(), "function" | "method");
+        let is_named = |entry: &SymbolEntry| self.ends(entry) && self.terms.told(&entry.name) >= self.terms.count();
+        entries.sort_by_key(|entry| (is_deed(entry) || !is_named(entry), entry.is_spare, is_deed(entry)));
+        entries
     }
 }
 
-impl AnswerPart for Enumeration {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        match n {
-            0 => Some(std::iter::once(None).chain(HOLDERS.map(Some)).map(|kind| self.search(kind)).collect()),
-            1 => Some(self.read(evidence).iter().map(window).collect()),
-            _ => None,
-        }
+impl Search for Enumeration {
+    fn calls(&self) -> Vec<PlannedCall> {
+        std::iter::once(None).chain(HOLDERS.map(Some)).map(|kind| self.search(kind)).collect()
     }
 
-    fn report(&self, evidence: &Evidence) -> Report {
-        let names = self.terms.names();
-        let (summary, findings) = match self.found(evidence) {
-            Found::Whole(entry) => {
-                let place = entry.place();
-                let excerpt = place.excerpt(&evidence.lines_of(&place.path), EXCERPT);
-                let lines = excerpt.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
-                (format!("The {} at `{}:{}` lists them.", place.label, place.path, place.line), lines)
-            }
-            Found::Each(entries) => {
-                let summary = format!(
-                    "{} are named after {names}, the first at `{}:{}`.",
-                    entries.len(),
-                    entries[0].path,
-                    entries[0].line
-                );
-                let mut lines: Vec<String> = entries.iter().map(|entry| entry.place().bullet()).collect();
-                shorten(&mut lines, SHOWN);
-                (summary, lines)
-            }
-            Found::Nearest(entries) => match entries.first() {
-                None => (format!("Nothing found for {names}. Try the exact name used in the code."), Vec::new()),
-                Some(best) => {
-                    let summary =
-                        format!("{UNCERTAIN} that lists {names}; the nearest is `{}:{}`.", best.path, best.line);
-                    (summary, entries.iter().take(6).map(|entry| entry.place().bullet()).collect())
-                }
-            },
-        };
-        Report { summary, findings, answer: String::new() }
+    fn names(&self) -> String {
+        self.terms.names()
+    }
+
+    fn found(&self, evidence: &Evidence) -> Option<Found> {
+        let names = self.names();
+        let places = |entries: &[SymbolEntry]| entries.iter().map(SymbolEntry::place).collect();
+        if let Some(place) = self.whole(evidence).map(|entry| entry.place()) {
+            let summary = format!("The {} at {} lists them.", place.label, place.cite());
+            return Some(Found { summary, places: vec![place], listed: 1, excerpt: EXCERPT });
+        }
+        let entries = self.entries(None, evidence);
+        let each = self.each(&entries);
+        if let Some(first) = each.first() {
+            let summary = format!("{} are named after {names}, the first at {}.", each.len(), first.place().cite());
+            return Some(Found { summary, places: places(&each), listed: LISTED, excerpt: 0 });
+        }
+        let nearest = self.nearest(entries);
+        let summary = format!("{UNCERTAIN} that lists {names}; the nearest is {}.", nearest.first()?.place().cite());
+        Some(Found { summary, places: places(&nearest[..nearest.len().min(6)]), listed: LISTED, excerpt: 0 })
     }
 }

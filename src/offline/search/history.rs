@@ -23,8 +23,7 @@ const CHANGES: &str = "changed recently|changed lately|recently changed|changed 
 impl GitHistory {
     /// Reads a question that asks what changed in a place that it names.
     pub(crate) fn wanted(question: &str) -> Option<Self> {
-        let asking = "chang changes recent late lately last histor log commit touch updat";
-        let place = Terms::of(question).without(asking);
+        let place = Terms::of(question).without("chang changes recent late lately last histor log commit touch updat");
         let lower = question.to_lowercase();
         let is_named = !place.paths.is_empty();
         let asks = contains_any(&lower, CHANGES) || is_named && contains_any(&lower, "changed|log |history");
@@ -43,21 +42,20 @@ impl GitHistory {
 
     /// Returns the file or folder that is meant.
     fn path(&self, evidence: &Evidence) -> Option<String> {
-        let looks = self.looks();
-        let mut named: Vec<String> =
-            looks.iter().filter(|call| call.name == "Glob").flat_map(|call| evidence.paths(call)).collect();
-        named.sort_by_key(|path| (path.matches('/').count(), path.clone()));
-        let found = || symbols::entries(looks.last()?, evidence).into_iter().next().map(|entry| entry.path);
+        let (globs, searches): (Vec<_>, Vec<_>) = self.looks().into_iter().partition(|call| call.name == "Glob");
+        let named = globs.iter().flat_map(|call| evidence.paths(call));
+        let named = named.min_by_key(|path| (path.matches('/').count(), path.clone()));
         let folder = || self.place.as_ref()?.paths.first().filter(|path| path.contains('/')).cloned();
-        let path = named.into_iter().next().or_else(folder).or_else(found)?;
+        let found = || Some(symbols::entries(searches.first()?, evidence).into_iter().next()?.path);
+        let path = named.or_else(folder).or_else(found)?;
         let is_plain = path.chars().all(|c| c.is_alphanumeric() || "_-./+".contains(c));
         (is_plain && !path.starts_with(['/', '-']) && !path.contains("..")).then_some(path)
     }
 
     fn log(&self, evidence: &Evidence) -> Option<PlannedCall> {
-        let Some(_) = &self.place else {
+        if self.place.is_none() {
             return Some(PlannedCall::bash(&format!("{GIT} -n 12"), "List the latest commits"));
-        };
+        }
         let path = self.path(evidence)?;
         Some(PlannedCall::bash(&format!("{GIT} -n 8 -- {path}"), "Commits that touched the place"))
     }
@@ -66,31 +64,32 @@ impl GitHistory {
 impl AnswerPart for GitHistory {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(if self.place.is_some() { self.looks() } else { self.log(evidence).into_iter().collect() }),
+            0 => Some(self.looks()),
             1 => Some(self.log(evidence).into_iter().collect()),
             _ => None,
         }
     }
 
     fn report(&self, evidence: &Evidence) -> Report {
-        let names = self.place.as_ref().map(Terms::names).unwrap_or_default();
+        let say = |summary: String| Report { summary, ..Report::default() };
         let Some(call) = self.log(evidence) else {
-            return Report { summary: format!("Nothing in the files matches {names}."), ..Report::default() };
+            let names = self.place.as_ref().map(Terms::names).unwrap_or_default();
+            return say(format!("Nothing in the files matches {names}."));
         };
-        let found: Vec<Commit<'_>> = commits(evidence.output(&call).unwrap_or_default()).collect();
+        let said = evidence.find(&call).map(|exchange| exchange.output.as_str()).unwrap_or_default();
+        let commits: Vec<Commit<'_>> = said.lines().filter_map(Commit::read).collect();
         let path = self.path(evidence).filter(|_| self.place.is_some());
-        let says = |phrase: &str| evidence.find(&call).is_some_and(|exchange| exchange.output.contains(phrase));
-        let summary = match (found.first(), path) {
+        let summary = match (commits.first(), path) {
             (Some(last), Some(path)) => format!("`{path}` was last changed by {}.", last.sentence()),
             (Some(last), None) => format!("The latest commit is {}.", last.sentence()),
-            (None, _) if says("not a git repository") => "This is not a git repository.".to_owned(),
+            (None, _) if said.contains("not a git repository") => "This is not a git repository.".to_owned(),
+            (None, _) if said.contains("does not have any commits") => "There is no commit yet.".to_owned(),
             (None, Some(path)) if evidence.output(&call).is_some() => {
                 format!("Nothing certain: git knows no commit of `{path}`.")
             }
-            (None, None) if says("does not have any commits") => "There is no commit yet.".to_owned(),
             (None, _) => "Nothing certain: git could not be asked.".to_owned(),
         };
-        Report { summary, findings: found.iter().map(Commit::bullet).collect(), answer: String::new() }
+        Report { findings: commits.iter().map(Commit::bullet).collect(), ..say(summary) }
     }
 }
 
@@ -101,7 +100,14 @@ struct Commit<'t> {
     subject: &'t str,
 }
 
-impl Commit<'_> {
+impl<'t> Commit<'t> {
+    fn read(line: &'t str) -> Option<Self> {
+        let mut fields = line.splitn(4, ',');
+        let (hash, date, author, subject) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let is_hash = hash.len() >= 6 && hash.chars().all(|c| c.is_ascii_hexdigit());
+        is_hash.then_some(Self { hash, date, author, subject })
+    }
+
     fn bullet(&self) -> String {
         format!("- commit `{}` {} {}: {}", self.hash, self.date, self.author, quotable(self.subject))
     }
@@ -109,13 +115,4 @@ impl Commit<'_> {
     fn sentence(&self) -> String {
         format!("`{}` of {} by {}, \"{}\"", self.hash, self.date, self.author, clip(self.subject, 100))
     }
-}
-
-fn commits(text: &str) -> impl Iterator<Item = Commit<'_>> {
-    text.lines().filter_map(|line| {
-        let mut fields = line.splitn(4, ',');
-        let (hash, date, author, subject) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-        let is_hash = hash.len() >= 6 && hash.chars().all(|c| c.is_ascii_hexdigit());
-        is_hash.then_some(Commit { hash, date, author, subject })
-    })
 }

@@ -9,7 +9,6 @@ pub(crate) mod history;
 pub(crate) mod symbols;
 mod tests;
 mod uses;
-mod values;
 
 pub(crate) use definitions::Definitions;
 use enumeration::Enumeration;
@@ -17,11 +16,53 @@ use history::GitHistory;
 use tests::Tests;
 use uses::Uses;
 
-use super::evidence::PlannedCall;
-use super::report::{AnswerPart, CitedPlace};
+use super::evidence::{Evidence, PlannedCall};
+use super::report::{AnswerPart, CitedPlace, Report, shorten};
 
 /// How the answer of a search begins that is not sure of its first place.
 const UNCERTAIN: &str = "I found nothing certain";
+
+/// What a search found: a sentence, and the places that it rests on, the best first.
+struct Found {
+    summary: String,
+    places: Vec<CitedPlace>,
+    /// How many places are listed, and how many lines of the first are shown.
+    listed: usize,
+    excerpt: usize,
+}
+
+/// A search by one round of calls, whose best places are read.
+trait Search {
+    fn calls(&self) -> Vec<PlannedCall>;
+
+    fn names(&self) -> String;
+
+    fn found(&self, evidence: &Evidence) -> Option<Found>;
+}
+
+impl<S: Search> AnswerPart for S {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        match n {
+            0 => Some(self.calls()),
+            1 => Some(self.found(evidence)?.places.iter().take(2).map(window).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let Some(Found { summary, places, listed, excerpt }) = self.found(evidence) else {
+            let summary = format!("Nothing found for {}. Try the exact name used in the code.", self.names());
+            return Report { summary, ..Report::default() };
+        };
+        let lines = |best: &CitedPlace| best.excerpt(&evidence.lines_of(&best.path), excerpt);
+        let mut findings = places.first().filter(|_| excerpt > 0).map(lines).unwrap_or_default();
+        findings.extend((!findings.is_empty()).then(String::new));
+        let mut bullets: Vec<String> = places.iter().map(CitedPlace::bullet).collect();
+        shorten(&mut bullets, listed);
+        findings.extend(bullets);
+        Report { summary, findings }
+    }
+}
 
 /// Chooses what answers a question.
 pub(crate) fn best(question: &str) -> Box<dyn AnswerPart> {
@@ -31,8 +72,8 @@ pub(crate) fn best(question: &str) -> Box<dyn AnswerPart> {
     if let Some(history) = GitHistory::wanted(question) {
         return Box::new(history);
     }
-    if Tests::wanted(question) {
-        return Box::new(Tests::new(question));
+    if let Some(tests) = Tests::wanted(question) {
+        return Box::new(tests);
     }
     if let Some(listing) = Enumeration::wanted(question) {
         return Box::new(listing);

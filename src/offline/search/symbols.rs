@@ -69,6 +69,13 @@ pub(crate) fn about(path: &str, evidence: &Evidence) -> Option<SymbolEntry> {
     entries(&outline(path), evidence).into_iter().next().filter(|entry| entry.kind == "file")
 }
 
+/// Returns the place that tells of a file that a request names.
+pub(crate) fn file_place(path: &str, evidence: &Evidence) -> Option<CitedPlace> {
+    let about = about(path, evidence).map(|entry| (entry.line, entry.doc));
+    let (line, text) = about.or_else(|| Some((evidence.lines_of(path).into_keys().next()?, String::new())))?;
+    Some(CitedPlace { path: path.to_owned(), line, label: "file".to_owned(), text })
+}
+
 /// Returns `true` if a call found what has the name, or all the words, that it asked for.
 pub(crate) fn is_exact(call: &PlannedCall, evidence: &Evidence) -> bool {
     let lead = evidence.output(call).and_then(|text| text.lines().next()).unwrap_or_default();

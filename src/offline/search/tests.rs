@@ -3,16 +3,15 @@
 //! Owns telling such questions. Leaves the testing framework to `project`. Invariant: cites only what a tool showed.
 
 use super::symbols::{self, SymbolEntry};
-use super::{UNCERTAIN, window};
+use super::{Found, Search, UNCERTAIN};
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, CitedPlace, Report};
-use crate::offline::text::contains_any;
-use crate::offline::text::paths;
+use crate::offline::report::CitedPlace;
 use crate::offline::text::terms::Terms;
+use crate::offline::text::{contains_any, paths};
 
-/// Tests asked for, and shown.
+/// Tests asked for, and listed.
 const ASKED: usize = 40;
-const MOST: usize = 6;
+const LISTED: usize = 6;
 
 #[derive(Debug)]
 pub(crate) struct Tests {
@@ -20,14 +19,11 @@ pub(crate) struct Tests {
 }
 
 impl Tests {
-    pub(crate) fn new(question: &str) -> Self {
+    pub(crate) fn wanted(question: &str) -> Option<Self> {
+        let asking = " tested|which tests|what tests|tests for|tests of|test covers|fuzzed";
         let mut terms = Terms::of(question);
         terms.words.retain(|word| !["test", "cover", "fuzz"].contains(&word.stem.as_str()) || word.raw == "fuzzed");
-        Self { terms }
-    }
-
-    pub(crate) fn wanted(question: &str) -> bool {
-        contains_any(&question.to_lowercase(), " tested|which tests|what tests|tests for|tests of|test covers|fuzzed")
+        (terms.count() > 0 && contains_any(&question.to_lowercase(), asking)).then_some(Self { terms })
     }
 
     fn search(&self) -> PlannedCall {
@@ -35,60 +31,43 @@ impl Tests {
         symbols::definitions(&format!("of {}", self.terms.query()), Some("test"), ASKED)
     }
 
-    /// Returns the files that are named after most of the terms, with how many of them.
-    fn files(&self, entries: &[SymbolEntry]) -> Vec<(usize, String)> {
-        let mut found: Vec<(usize, String)> = Vec::new();
-        for path in entries.iter().map(|entry| &entry.path) {
-            let told = self.terms.told(path.rsplit('/').next().unwrap_or(path));
-            if told > 0 && !paths::is_fixture(path) && !found.iter().any(|(_, known)| known == path) {
-                found.push((told, path.clone()));
-            }
-        }
-        found.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
-        let most = found.first().map_or(0, |(told, _)| *told);
-        found.retain(|(told, _)| *told == most);
-        found
-    }
-
+    /// Returns the places, and whether the first is certain.
     fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
-        let mut entries = symbols::entries(&self.search(), evidence);
-        let files = self.files(&entries);
-        let most = files.first().map_or(0, |(told, _)| *told);
+        let entries = symbols::entries(&self.search(), evidence);
+        let told = |entry: &SymbolEntry| {
+            let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
+            if paths::is_fixture(&entry.path) { 0 } else { self.terms.told(name) }
+        };
+        let most = entries.iter().map(told).max().unwrap_or(0);
         let is_named = most * 2 > self.terms.count();
-        let is_certain = is_named || symbols::is_exact(&self.search(), evidence);
-        entries.retain(|entry| !entry.is_spare || is_named && files.iter().any(|(_, path)| *path == entry.path));
-        // What stands in a file of that name comes before the rest.
-        let mut places: Vec<CitedPlace> = Vec::new();
-        if is_named {
-            let first = |path: &String| entries.iter().find(|entry| entry.path == *path);
-            places.extend(files.iter().take(2).filter_map(|(_, path)| first(path)).map(SymbolEntry::place));
-        }
-        places.extend(entries.iter().filter(|entry| !entry.is_spare).map(SymbolEntry::place));
+        // What stands in a file that is named after most of the terms comes before the rest, the shortest name first.
+        let mut named: Vec<&SymbolEntry> = entries.iter().filter(|entry| is_named && told(entry) == most).collect();
+        named.sort_by_key(|entry| (entry.path.len(), entry.path.clone()));
+        named.dedup_by(|a, b| a.path == b.path);
+        let likely = entries.iter().filter(|entry| !entry.is_spare);
+        let mut places: Vec<CitedPlace> = named.into_iter().take(2).chain(likely).map(SymbolEntry::place).collect();
         CitedPlace::keep_first(&mut places);
-        (places, is_certain)
+        (places, is_named || symbols::is_exact(&self.search(), evidence))
     }
 }
 
-impl AnswerPart for Tests {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        match n {
-            0 if self.terms.count() > 0 => Some(vec![self.search()]),
-            1 => Some(self.places(evidence).0.iter().take(2).map(window).collect()),
-            _ => None,
-        }
+impl Search for Tests {
+    fn calls(&self) -> Vec<PlannedCall> {
+        vec![self.search()]
     }
 
-    fn report(&self, evidence: &Evidence) -> Report {
+    fn names(&self) -> String {
+        self.terms.names()
+    }
+
+    fn found(&self, evidence: &Evidence) -> Option<Found> {
         let (places, is_certain) = self.places(evidence);
-        let Some(best) = places.first() else {
-            return Report { summary: format!("No test speaks of {}.", self.terms.names()), ..Report::default() };
-        };
-        let cite = format!("`{}:{}`", best.path, best.line);
+        let (names, cite) = (self.names(), places.first()?.cite());
         let summary = if is_certain {
-            format!("The tests of {} begin with {cite}.", self.terms.names())
+            format!("The tests of {names} begin with {cite}.")
         } else {
-            format!("{UNCERTAIN} on tests of {}; the nearest is {cite}.", self.terms.names())
+            format!("{UNCERTAIN} on tests of {names}; the nearest is {cite}.")
         };
-        Report { summary, findings: places.iter().take(MOST).map(CitedPlace::bullet).collect(), answer: String::new() }
+        Some(Found { summary, places, listed: LISTED, excerpt: 0 })
     }
 }

@@ -34,40 +34,23 @@ pub(crate) fn contains_any(text: &str, phrases: &str) -> bool {
     phrases.split('|').any(|phrase| text.contains(phrase))
 }
 
-/// Writes a text so that a regular expression takes it literally.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        if "\\.+*?()|[]{}^$#&-~".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
-
 /// Splits an identifier, path or line into its parts, in lower case: `parseHTTPConfig` gives parse, http, config.
 pub(crate) fn parts(text: &str) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut all = Vec::new();
-    let mut part = String::new();
-    for (at, c) in chars.iter().enumerate() {
-        let previous = at.checked_sub(1).and_then(|at| chars.get(at));
-        let next = chars.get(at + 1);
-        let boundary = c.is_uppercase()
-            && (previous.is_some_and(|p| p.is_lowercase() || p.is_ascii_digit())
-                || (previous.is_some_and(|p| p.is_uppercase()) && next.is_some_and(|n| n.is_lowercase())));
-        if (boundary || !c.is_alphanumeric()) && !part.is_empty() {
-            all.push(std::mem::take(&mut part));
+    let mut marked = String::new();
+    let mut signs = text.chars().peekable();
+    let mut previous = ' ';
+    while let Some(sign) = signs.next() {
+        let after_small = previous.is_lowercase() || previous.is_ascii_digit();
+        let before_small = previous.is_uppercase() && signs.peek().is_some_and(|next| next.is_lowercase());
+        if !sign.is_alphanumeric() || sign.is_uppercase() && (after_small || before_small) {
+            marked.push(' ');
         }
-        if c.is_alphanumeric() {
-            part.extend(c.to_lowercase());
+        if sign.is_alphanumeric() {
+            marked.extend(sign.to_lowercase());
         }
+        previous = sign;
     }
-    if !part.is_empty() {
-        all.push(part);
-    }
-    all
+    marked.split(' ').filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Removes a beginning without regard to ASCII case.

@@ -3,7 +3,7 @@
 //! Owns the tables of extensions and folder names. Leaves the text of files to `source`. Invariant: looks at the path
 //! alone.
 
-use super::lists;
+use super::{contains_any, lists};
 
 /// What a file is for, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,33 +50,28 @@ pub(crate) fn fence(path: &str) -> String {
     if is_source(path) || lists("toml json yml yaml md", &ext) { ext } else { "text".to_owned() }
 }
 
+const FOREIGN: &str = "node_modules vendor third_party target dist __pycache__ site-packages venv";
+const TESTS: &str = "tests test __tests__ spec specs testing testdata fixtures fuzz";
+const EXAMPLES: &str = "examples example benches bench benchmarks demo samples";
+/// Parts of the names of files that a program wrote, and of files that test.
+const GENERATED: &str =
+    ".min.|.pb.|_pb2.|.g.dart|.generated.|-bundle.|.bundle.|package-lock.json|go.sum|.toml.orig|.cargo_vcs_info";
+const TESTING: &str = ".test.|.spec.|_test.|_spec.|tests.rs|test.rs";
+
 pub(crate) fn area(path: &str) -> Area {
     let lower = path.to_ascii_lowercase();
     let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let ext = extension(&lower);
-    let within = |names: &[&str]| dirs.split('/').any(|dir| names.contains(&dir));
-    let generated = [".min.", ".pb.", "_pb2.", ".g.dart", ".generated.", "-bundle.", ".bundle."];
-    if within(&["node_modules", "vendor", "third_party", "target", "dist", "__pycache__", "site-packages", "venv"])
-        || generated.iter().any(|mark| name.contains(mark))
-        || matches!(ext.as_str(), "lock" | "map" | "snap")
-        || matches!(name, "package-lock.json" | "go.sum" | "cargo.toml.orig" | ".cargo_vcs_info.json")
-    {
-        return Area::Foreign;
+    let within = |names: &str| dirs.split('/').any(|dir| lists(names, dir));
+    let is_test = name.starts_with("test_") || name.starts_with("conftest") || contains_any(name, TESTING);
+    match () {
+        () if within(FOREIGN) || contains_any(name, GENERATED) || lists("lock map snap", &ext) => Area::Foreign,
+        () if within(TESTS) || is_test => Area::Test,
+        () if within(EXAMPLES) => Area::Example,
+        () if within("docs doc") || ext.is_empty() || lists("md rst txt adoc", &ext) => Area::Doc,
+        () if is_source(&lower) => Area::Source,
+        () => Area::Setting,
     }
-    let test_name = name.starts_with("test_")
-        || name.starts_with("conftest")
-        || [".test.", ".spec.", "_test.", "_spec.", "tests.rs", "test.rs"].iter().any(|part| name.contains(part));
-    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures", "fuzz"]) || test_name
-    {
-        return Area::Test;
-    }
-    if within(&["examples", "example", "benches", "bench", "benchmarks", "demo", "samples"]) {
-        return Area::Example;
-    }
-    if within(&["docs", "doc"]) || matches!(ext.as_str(), "md" | "rst" | "txt" | "adoc") || ext.is_empty() {
-        return Area::Doc;
-    }
-    if is_source(&lower) { Area::Source } else { Area::Setting }
 }
 
 /// Returns `true` if a file only declares what another one holds, as a TypeScript compiler writes it.

@@ -1,12 +1,11 @@
 //! What to search for: identifiers, phrases and words taken from a request.
 //!
-//! Owns stop words and stems. Leaves the searching to `search`. Invariant: every term is safe inside a regular
-//! expression once it went through [`escape`].
+//! Owns stop words and stems. Leaves the searching to `search`.
 
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::paths::is_path;
-use super::{escape, lists, parts};
+use super::{lists, parts};
 
 /// A plain word of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,23 +61,29 @@ kind kinds type struct there's what's where's ";
 impl Terms {
     pub(crate) fn of(request: &str) -> Self {
         let mut terms = Self::default();
-        let mut plain = request.to_owned();
-        for (open, close) in [('`', '`'), ('"', '"'), ('“', '”')] {
-            while let Some((start, end)) = span(&plain, open, close) {
-                let inner = plain[start + open.len_utf8()..end].trim().to_owned();
-                plain.replace_range(start..end + close.len_utf8(), " , ");
-                terms.add(&inner);
+        // What stands in quotes is one term; of three marks that open one, each has its own that closes it.
+        let mut plain = String::new();
+        let mut rest = request;
+        while let Some((at, open)) = rest.char_indices().find(|(_, sign)| matches!(sign, '`' | '"' | '“')) {
+            let close = if open == '“' { '”' } else { open };
+            let inside = &rest[at + open.len_utf8()..];
+            plain.push_str(&rest[..at]);
+            rest = inside;
+            if let Some((inner, after)) = inside.split_once(close) {
+                terms.add(inner);
+                plain.push_str(" , ");
+                rest = after;
             }
         }
+        plain.push_str(rest);
         for token in plain.split(|c: char| c.is_whitespace() || ",;!?()[]{}<>|".contains(c)) {
             let token = token.trim_matches(|c: char| ".:'’*&\"".contains(c));
             let token = token.trim_end_matches("'s").trim_end_matches("’s");
             if is_path(token) || is_identifier(token) {
                 terms.add(token);
-            } else if !token.is_empty() {
-                let is_cased =
-                    token.starts_with(|c: char| c.is_ascii_uppercase()) && !request.trim_start().starts_with(token);
-                if is_cased && token.len() > 2 {
+            } else {
+                let is_first = request.trim_start().starts_with(token);
+                if token.len() > 2 && token.starts_with(|c: char| c.is_ascii_uppercase()) && !is_first {
                     terms.cased.push(token.to_owned());
                 }
                 terms.add_word(token);
@@ -88,19 +93,15 @@ impl Terms {
     }
 
     fn add(&mut self, token: &str) {
-        let bare = token.trim_end_matches("()").trim();
-        if bare.is_empty() {
-            return;
-        }
+        let bare = token.trim().trim_end_matches("()").trim();
         let list = if is_path(bare) { &mut self.paths } else { &mut self.exact };
-        if !list.iter().any(|known| known == bare) {
+        if !bare.is_empty() && !list.iter().any(|known| known == bare) {
             list.push(bare.to_owned());
         }
     }
 
     fn add_word(&mut self, token: &str) {
-        for piece in token.split(['-', '/']) {
-            let lower = piece.to_lowercase();
+        for lower in token.split(['-', '/']).map(str::to_lowercase) {
             let is_word = lower.chars().count() >= 2 && lower.chars().any(char::is_alphabetic);
             let word = TermWord::new(&lower);
             if is_word && !lists(STOP, &lower) && !self.words.iter().any(|known| known.stem == word.stem) {
@@ -159,25 +160,12 @@ impl Terms {
         self.words.retain(|word| !lists(list, &word.raw) && !lists(list, &word.stem));
         self
     }
-
-    /// Returns an alternative of all terms, safe inside a regular expression, or `None` without any.
-    pub(crate) fn any_pattern(&self) -> Option<String> {
-        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
-        let all: Vec<String> = exact.chain(self.words.iter().map(|word| escape(&word.stem))).take(6).collect();
-        (!all.is_empty()).then(|| all.join("|"))
-    }
 }
 
 /// Returns the name behind `::`, `.` and `#`: `App::update` is defined as `update`.
 pub(crate) fn last_segment(term: &str) -> &str {
     let after = term.rsplit("::").next().unwrap_or(term);
     after.rsplit(['.', '#']).next().filter(|part| !part.is_empty()).unwrap_or(after)
-}
-
-fn span(text: &str, open: char, close: char) -> Option<(usize, usize)> {
-    let start = text.find(open)?;
-    let end = start + open.len_utf8() + text[start + open.len_utf8()..].find(close)?;
-    Some((start, end))
 }
 
 /// Returns `true` if a token looks like a name in a program.

@@ -32,7 +32,7 @@ async fn an_overview_is_composed_of_four_parallel_reports() {
         &said.answer,
         &[
             "computes the price of a cart and prints a receipt",
-            "It is the package `shop` 0.3.1 (`Cargo.toml:2`)",
+            "- `Cargo.toml:5` says: `description = ",
             "A run begins at `src/main.rs:3`",
             "cargo test) (`src/discount.rs:29`)",
             "not a git repository",
@@ -103,16 +103,16 @@ async fn who_calls_it_is_answered_by_its_uses_and_not_by_its_definition() {
 async fn version_and_license_are_those_of_the_manifest() {
     let mut talk = Talk::shop();
     let said = ask_in(&mut talk, "where is the version defined?").await;
-    assert_eq!(said.answer, "The version of `shop` is `0.3.1` (`Cargo.toml:3`).");
+    assert_eq!(said.answer, "The version is stated at `Cargo.toml:3`: `version = \"0.3.1\"`.");
     let said = ask_in(&mut talk, "what is the license?").await;
-    assert_eq!(said.answer, "The license of `shop` is `MIT` (`Cargo.toml:6`).");
+    assert_eq!(said.answer, "The license is stated at `Cargo.toml:6`: `license = \"MIT\"`.");
     let mut python = Talk::empty(|_| ());
     python.write("pyproject.toml", "[project]\nname = \"kiosk\"\ndynamic = [\"version\"]\nlicense = \"MIT\"\n");
     python.write("kiosk/__init__.py", "__version__ = \"2.0\"\n");
     let said = ask_in(&mut python, "what version is this").await;
-    assert_eq!(said.answer, "No manifest states a version; `kiosk/__init__.py:1` has `__version__ = \"2.0\"`.");
+    assert_eq!(said.answer, "The version is stated at `kiosk/__init__.py:1`: `__version__ = \"2.0\"`.");
     let said = ask_in(&mut python, "under which license is it released").await;
-    assert_eq!(said.answer, "The license of `kiosk` is `MIT` (`pyproject.toml:4`).");
+    assert_eq!(said.answer, "The license is stated at `pyproject.toml:4`: `license = \"MIT\"`.");
 }
 
 #[tokio::test]
@@ -281,13 +281,18 @@ async fn a_dependency_is_told_by_its_own_line() {
 #[tokio::test]
 async fn a_version_is_told_by_the_line_that_states_it() {
     for (path, text, question, start) in [
-        ("CMakeLists.txt", "project(shop VERSION 2.1)\n", "which version is this?", "`2.1` (`CMakeLists.txt:1`)"),
-        ("VERSION", "3.4.5\n", "which version is this?", "`3.4.5` (`VERSION:1`)"),
+        (
+            "CMakeLists.txt",
+            "project(shop VERSION 2.1)\n",
+            "which version is this?",
+            "`CMakeLists.txt:1`: `project(shop VERSION 2.1)`",
+        ),
+        ("VERSION", "3.4.5\n", "which version is this?", "`VERSION:1`: `3.4.5`"),
         (
             "setup.cfg",
             "[options]\npython_requires = >=3.7\n",
             "which Python version does it need?",
-            "`Python >=3.7` (`setup.cfg:2`)",
+            "`setup.cfg:2`: `python_requires = >=3.7`",
         ),
     ] {
         holds(&ask_of(&[(path, text)], question).await, &[start]);
@@ -336,10 +341,10 @@ async fn entry_points_are_told_first_by_the_manifest_and_then_by_main_functions(
         ("shop/cli.py", "def main():\n    pass\n"),
     ];
     let answer = ask_of(&files, "what are the entry points?").await;
-    holds(&answer, &["A run begins at `setup.cfg:3`", "- `shop/cli.py:1` entry point"]);
+    holds(&answer, &["A run begins at `setup.cfg:3`", "- `shop/cli.py:1` says: `def main():`"]);
     let list = "public class List {\n    public static void main(String[] args) {\n    }\n}\n";
     let answer = ask_of(&[("src/examples/List.java", list)], "what are the entry points?").await;
-    assert!(answer.starts_with("A run begins at `src/examples/List.java:2`."), "{answer}");
+    assert!(answer.starts_with("A run begins at `src/examples/List.java:2`: `"), "{answer}");
     let answer = ask_of(&[("lib.rb", "class Shop\nend\n")], "what are the entry points?").await;
     assert!(answer.starts_with("I found nothing certain"), "{answer}");
 }
