@@ -124,7 +124,7 @@ fn a_new_listing_is_offered_at_the_next_key() {
 #[test]
 fn many_files_and_agents_are_searched_at_every_key() {
     let agents = (0..500).map(|number| agent(&format!("helper-{number}"), "Helps", "red", Tier::UserClaude)).collect();
-    let files: Vec<String> = (0..100_000).map(|number| format!("src/part{}/file_{number}.rs", number % 97)).collect();
+    let files: Vec<String> = (0..30_000).map(|number| format!("src/part{}/file_{number}.rs", number % 97)).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let mut stage = stage(agents, &files);
     stage.keys("@file_9");

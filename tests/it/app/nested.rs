@@ -234,7 +234,7 @@ fn who_waits_for_agents_is_neither_thinking_nor_stalled() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_tree_is_shown_soundly(

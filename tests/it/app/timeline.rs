@@ -37,7 +37,7 @@ fn is_quiet(effects: &[Effect]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn spans_are_in_order_and_open_exactly_while_the_agent_lives(

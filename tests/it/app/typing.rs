@@ -71,10 +71,10 @@ fn acts(effect: &Effect) -> bool {
 }
 
 #[test]
-fn a_thousand_sentences_typed_anywhere_do_nothing_and_are_all_there() {
+fn hundreds_of_sentences_typed_anywhere_do_nothing_and_are_all_there() {
     let mut dice = Dice::new(0x0007_1913);
     let mut stage = scenes::approval(120, 40);
-    for run in 0..1_000 {
+    for run in 0..400 {
         if run % 50 == 0 {
             stage = scenes::approval(120, 40);
         }

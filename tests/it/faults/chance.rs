@@ -17,7 +17,7 @@ use crate::screens::stage::Stage;
 use crate::support::{Api, Dice, Parts, Session};
 
 /// Faults in a usual run; the variable asks for another number.
-const FAULTS: u64 = 100;
+const FAULTS: u64 = 50;
 const VARIABLE: &str = "BELVEDERE_FAULTS";
 /// Commands that each subagent runs.
 const CALLS: usize = 2;

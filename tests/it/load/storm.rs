@@ -8,8 +8,8 @@ use crate::screens::stage::Stage;
 use crate::support::Dice;
 
 const CHILDREN: u32 = 100;
-/// Rounds in which every child says or does one thing: half a minute at 20 a second.
-const ROUNDS: u32 = 600;
+/// Rounds in which every child says or does one thing: a quarter of a minute at 20 a second.
+const ROUNDS: u32 = 300;
 
 #[test]
 fn a_storm_of_a_hundred_children_keeps_its_bounds() {

@@ -31,10 +31,11 @@ fn faint(buffer: &Buffer, background: Color, least: f64) -> Vec<String> {
 }
 
 async fn is_readable(what: &str, screen: impl AsyncFn() -> Player) {
+    let mut player = screen().await;
     for (name, least) in GROUNDED {
         let theme = Theme::load(name, ColorDepth::TrueColor).unwrap();
         let background = theme.background();
-        let buffer = screen().await.picture(theme, 0);
+        let buffer = player.draw_in(theme, 0);
         let found = faint(&buffer, background, least);
         assert!(found.is_empty(), "{what} in {name}: {found:#?}");
     }

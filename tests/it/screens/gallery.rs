@@ -133,6 +133,10 @@ impl Player {
 
     /// Draws the picture in a theme, once the thread that highlights has sent its `code` blocks.
     pub(crate) fn picture(mut self, theme: Theme, code: usize) -> Buffer {
+        self.draw_in(theme, code)
+    }
+
+    pub(crate) fn draw_in(&mut self, theme: Theme, code: usize) -> Buffer {
         let (done, highlighted) = threads();
         let highlighter = Highlighter::new(move || {
             let _ = done.send(());

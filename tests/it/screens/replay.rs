@@ -168,7 +168,7 @@ fn an_unknown_kind_of_record_is_passed_over() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn no_key_sends_runs_or_changes_anything(keys in proptest::collection::vec(0..KEYS.len(), 1..60)) {

@@ -266,7 +266,7 @@ fn what_a_browser_hides_is_left_out() {
 #[test]
 fn nested_tags_without_end_do_no_harm() {
     for tag in ["<div>", "<b>", "<ul><li>", "<table><tr><td>", "<blockquote>", "<p><a href=x>", "<font a=1><b>"] {
-        let text = written(&format!("{}end", tag.repeat(200_000)));
+        let text = written(&format!("{}end", tag.repeat(30_000)));
         assert!(text.contains("end") && text.len() < 5 << 20, "{tag}: {} bytes", text.len());
     }
 }

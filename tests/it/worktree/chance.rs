@@ -38,7 +38,7 @@ fn work(root: &Path, dice: &mut Dice) {
 #[tokio::test]
 async fn merges_are_those_of_git_or_refused() {
     let (mut merged, mut refused) = (0, 0);
-    for seed in 1..=20 {
+    for seed in 1..=12 {
         let mut dice = Dice::new(seed * 7_919);
         let repo = Repo::new(&[]);
         for name in &NAMES[..4] {
@@ -84,5 +84,5 @@ async fn merges_are_those_of_git_or_refused() {
             }
         }
     }
-    assert!(merged > 4 && refused > 4, "{merged} merged, {refused} refused: the dice are loaded");
+    assert!(merged > 2 && refused > 2, "{merged} merged, {refused} refused: the dice are loaded");
 }
