@@ -83,6 +83,8 @@ actions! {
     Submit, "submit", "send the message";
     Newline, "newline", "insert a new line";
     HistorySearch, "history-search", "search sent messages";
+    Stash, "stash", "put the text aside, or bring it back";
+    Paste, "paste", "say how to paste (terminals do it, often with ctrl+shift+v)";
     Editor, "editor", "edit the message in $EDITOR";
     CycleMode, "cycle-mode", "switch to the next permission mode";
     Interrupt, "interrupt", "press twice: interrupt the main agent (subagents keep running), or clear the text";
@@ -119,7 +121,7 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Composer, Action::PageUp, "scroll the conversation up a page"),
     (Context::Composer, Action::PageDown, "scroll the conversation down a page"),
     (Context::Composer, Action::OpenOutput, "show the pasted text at the cursor"),
-    (Context::Composer, Action::Bottom, "go to the end of the line; from there, of the conversation"),
+    (Context::Composer, Action::Bottom, "go to the end of the line, then of the conversation"),
     (Context::Agents, Action::Bottom, "go to the end of the transcript and follow"),
     (Context::Approvals, Action::Leave, "go back to the message; the question stays open"),
     (Context::Replay, Action::Present, "jump to the end"),

@@ -195,7 +195,9 @@ impl App {
             }
             EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
                 let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
-                if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id)) && self.approvals.ask(request) {
+                if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id))
+                    && self.approvals.ask(request, self.out.now())
+                {
                     let who = self.agents.lineage(event.agent);
                     self.notify(format!("{who} needs your permission: {}", reveal_line(&request.act())));
                 }

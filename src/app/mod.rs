@@ -63,7 +63,7 @@ pub use self::view::pane_state::{Detail, PaneState, Subtree};
 pub use self::view::pointer::STOP_FROM;
 pub use self::view::scroll::{Anchor, Drawn, Motion, Scroll, ScrollTarget};
 pub use self::view::selection::{Point, Selection, SelectionEnd, SelectionStage, Unit};
-pub use self::view::{Focus, layout, panes};
+pub use self::view::{Focus, columns, layout, panes};
 
 use self::agent_files::AgentFilesPanel;
 use self::agents::requests::PendingRequests;
@@ -276,6 +276,11 @@ impl App {
         self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));
         if let Some((agent, cell)) = self.view.on_drawn(&mut drawn, &mut self.agents, &mut self.out) {
             overlay::outputs::open_cell(self, agent, cell);
+        }
+        // In a replay, what stands where must not depend on how often it was drawn either.
+        if let Some(room) = self.regions().column_room().filter(|_| self.playback.is_none()) {
+            let wishes = self.view.wishes(&self.tree());
+            self.view.deal_columns(&wishes, room, &mut self.out);
         }
     }
 

@@ -39,14 +39,14 @@ pub fn fit(text: &str, columns: usize) -> String {
     out
 }
 
-fn is_plain(byte: &u8) -> bool {
+fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 
 /// Returns the longest beginning of a text that takes no more than `columns`.
 pub fn head(text: &str, columns: usize) -> &str {
     // Most texts are plain: each sign is a column, and the next one begins anew.
-    let plain = text.bytes().take(columns.saturating_add(1)).take_while(is_plain).count();
+    let plain = text.bytes().take(columns.saturating_add(1)).take_while(|byte| is_plain(*byte)).count();
     if plain == text.len() || plain > columns {
         return &text[..plain.min(columns)];
     }
@@ -62,7 +62,7 @@ pub fn head(text: &str, columns: usize) -> &str {
 
 /// Returns the longest end of a text that takes no more than `columns`.
 pub fn tail(text: &str, columns: usize) -> &str {
-    let plain = text.bytes().rev().take(columns.saturating_add(1)).take_while(is_plain).count();
+    let plain = text.bytes().rev().take(columns.saturating_add(1)).take_while(|byte| is_plain(*byte)).count();
     if plain == text.len() || plain > columns {
         return &text[text.len() - plain.min(columns)..];
     }

@@ -273,14 +273,14 @@ fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
             FileNews::Listed(library.catalog().listing())
         }
         FileRequest::Create { tier, draft } => {
-            let folder = library.dirs().home_of(tier).context("no folder for such agents")?;
+            let folder = library.dirs().home_of(tier).context("there is no folder for agents of this kind")?;
             FileNews::Created(draft.create_in(folder)?)
         }
         FileRequest::Duplicate { source, name, tier } => {
             let listing = library.catalog().listing();
             let original = listing.iter().find(|listed| listed.source == source && listed.name() == name);
-            let original = original.with_context(|| format!("the agent {name} is gone"))?;
-            let folder = library.dirs().home_of(tier).context("no folder for such agents")?;
+            let original = original.with_context(|| format!("agent {name} no longer exists"))?;
+            let folder = library.dirs().home_of(tier).context("there is no folder for agents of this kind")?;
             FileNews::Created(duplicate(original, tier, folder)?)
         }
         FileRequest::Edit(path) => FileNews::Edited(path),

@@ -86,7 +86,7 @@ pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) 
 pub(super) fn read_small(path: &Path) -> std::io::Result<String> {
     let facts = fs::metadata(path)?;
     if !facts.is_file() || facts.len() > MAX_SMALL_BYTES {
-        return Err(std::io::Error::other("it is not a file of at most 64 KiB"));
+        return Err(std::io::Error::other("not a file, or larger than 64 KiB"));
     }
     let mut text = String::new();
     fs::File::open(path)?.take(MAX_SMALL_BYTES).read_to_string(&mut text)?;

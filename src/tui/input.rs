@@ -102,7 +102,7 @@ fn read_until_closed(
             return Ok(());
         }
         if terminal.intersects(gone) {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal is gone"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed"));
         }
         loop {
             let began = Instant::now();

@@ -87,7 +87,7 @@ fn command(variables: &[&str], otherwise: &str) -> Vec<String> {
 }
 
 async fn run_with(words: &[String], path: &std::path::Path) -> Result<()> {
-    let (program, arguments) = words.split_first().context("no program is named")?;
+    let (program, arguments) = words.split_first().context("no program given")?;
     let status = tokio::process::Command::new(program)
         .args(arguments)
         .arg(path)

@@ -361,7 +361,7 @@ impl Sources<'_> {
                 }
                 SignalEvent::Stop => return Ok(Urgency::Stop),
                 SignalEvent::Resized => {
-                    let (width, height) = crossterm::terminal::size().context("the terminal's size is not known")?;
+                    let (width, height) = crossterm::terminal::size().context("the size of the terminal is unknown")?;
                     batch.push(Event::Input(Input::Resize { width, height }));
                 }
             },
@@ -383,7 +383,7 @@ async fn next_input(input: &mut Option<InputStream>) -> Result<Input> {
     match input {
         Some(stream) => match stream.next().await {
             Some(input) => input.context("cannot read the terminal"),
-            None => anyhow::bail!("the terminal is gone"),
+            None => anyhow::bail!("the terminal was closed"),
         },
         None => std::future::pending().await,
     }

@@ -36,7 +36,7 @@ pub fn screen_setup(
     let changed = toml::to_string(&bootstrap.config.keys).unwrap_or_default();
     match keymap.apply(&changed) {
         Ok(errors) => notices.extend(errors),
-        Err(error) => notices.push(format!("Your key bindings are skipped: {error:#}")),
+        Err(error) => notices.push(format!("Your key bindings were skipped: {error:#}")),
     }
     let memory = memory(bootstrap);
     let recalled = memory.as_ref().map(|memory| memory.recall(&mut notices)).unwrap_or_default();

@@ -109,16 +109,16 @@ pub(in crate::app) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
         Status::Completed => None,
         Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
         Status::Interrupted => {
-            Some(CellKind::Notice { text: reason("Interrupted: Belvedere ended. Say “go on”.") })
+            Some(CellKind::Notice { text: reason("Interrupted: Belvedere ended. Say “continue”.") })
         }
         Status::Empty => Some(CellKind::Notice { text: reason("The model ended without an answer. Ask again.") }),
         Status::Failed => Some(CellKind::Error { text: reason("The run failed. Ask again.") }),
-        Status::TurnLimit => Some(CellKind::Notice { text: reason("Stopped at the turn limit. Say “go on”.") }),
+        Status::TurnLimit => Some(CellKind::Notice { text: reason("Stopped at the turn limit. Say “continue”.") }),
         Status::ToolLimit => {
-            Some(CellKind::Notice { text: reason("Stopped at the tool call limit. Say “go on”.") })
+            Some(CellKind::Notice { text: reason("Stopped at the tool call limit. Say “continue”.") })
         }
         Status::TimedOut => Some(CellKind::Error { text: reason("No output for too long. Ask again.") }),
         Status::Budget => Some(CellKind::Error { text: reason("The budget is used up.") }),
-        Status::WrappedUp => Some(CellKind::Notice { text: reason("Wrapped up early. Say “go on”.") }),
+        Status::WrappedUp => Some(CellKind::Notice { text: reason("Wrapped up early. Say “continue”.") }),
     }
 }

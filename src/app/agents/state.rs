@@ -356,7 +356,7 @@ impl AgentState {
             Self::Writing { report: true } => "writing report".to_owned(),
             Self::NeedsApproval { tool } if !tool.is_empty() => format!("allow {tool}?"),
             Self::RateLimited { .. } => joined(&["rate limited", &self.limit().unwrap_or_default()]),
-            Self::Retrying { left } => format!("retry {}", short(*left)),
+            Self::Retrying { left } => format!("retrying in {}", short(*left)),
             Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
             _ => self.row().word.to_owned(),
         }
@@ -381,6 +381,7 @@ impl AgentState {
                 let wait = joined(&["limited", &self.limit().unwrap_or_default()]);
                 if width(&wait) <= columns { wait } else { self.row().short.to_owned() }
             }
+            Self::Retrying { left } if columns >= 9 => format!("retry {}", short(*left)),
             Self::NeedsApproval { tool } if !tool.is_empty() && width(tool) < columns => format!("{tool}?"),
             Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
             _ => self.row().short.to_owned(),

@@ -58,7 +58,7 @@ impl Approvals {
         }
         // It may be an escape and a letter, which a terminal sends like a letter with alt.
         if vi && self.guard.key.is_some_and(|key| key.mods.contains(Mods::ALT)) {
-            out.inform("in vi keys this may be esc and a letter: f6 first, then answer");
+            out.inform("in vi mode this may be esc plus a letter: press f6 first, then answer");
             return None;
         }
         let answer = match action {

@@ -1,4 +1,4 @@
-//! The questions of the whole tree that wait for the user, in the order they were asked.
+//! The questions of the whole tree that wait for the user, in the order of their agents.
 //!
 //! Owns the queue, and what of each question has been on the screen. Leaves deciding to the engine and the guard against
 //! hasty keys to `guard`. Invariants: a question is asked once, whatever events say again later; a question stands only
@@ -12,7 +12,7 @@ pub mod question;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
-use self::guard::TypeAhead;
+use self::guard::{GUARD, TypeAhead};
 use self::question::{MAX_NOTE, QuestionSeen, SeenRows};
 use crate::message::{AgentId, reveal, reveal_line, sanitize_line};
 use crate::permission::RuleNotice;
@@ -179,8 +179,9 @@ impl Approvals {
         asking.iter().filter(|agent| !agent.is_main()).count()
     }
 
-    /// Adds a question. Returns whether it is new.
-    pub(in crate::app) fn ask(&mut self, request: &ApprovalRequest) -> bool {
+    /// Adds a question. Returns whether it is new. It stands before those of later agents, as if all had been asked at once,
+    /// but for one that is being read.
+    pub(in crate::app) fn ask(&mut self, request: &ApprovalRequest, now: Instant) -> bool {
         if self.settled.contains(&request.id) || self.is_open(&request.id) {
             return false;
         }
@@ -192,8 +193,13 @@ impl Approvals {
             Some(Preview::Diff(_)) | None => {}
         }
         request.reason = sanitize_line(&request.reason).into_owned();
-        self.queue.push_back(Open { request, seen: SeenRows::default(), edited: None });
-        if self.queue.len() == 1 {
+        let is_read = self.expanded == Expanded::Yes || self.since.is_some_and(|since| now >= since + GUARD);
+        let first = if is_read && !self.queue.is_empty() { self.at + 1 } else { 0 };
+        let later = |open: &Open| open.request.id.agent > request.id.agent;
+        let place = self.queue.iter().skip(first).position(later).map_or(self.queue.len(), |at| first + at);
+        self.queue.insert(place, Open { request, seen: SeenRows::default(), edited: None });
+        if place <= self.at {
+            self.at = place;
             self.appeared();
         }
         true
@@ -223,7 +229,7 @@ impl Approvals {
         let before = self.queue.iter().take(self.at).filter(|open| goes(&open.request)).count();
         self.queue.retain(|open| !goes(&open.request));
         if shown_goes {
-            // The one that waits longest comes next.
+            // The one of the earliest agent comes next.
             self.at = 0;
             self.appeared();
         } else {

@@ -267,7 +267,7 @@ impl App {
             (Some(SandboxCommand::Show), Some(facts)) => {
                 self.overlay.open(Popup::Text { title: "Sandbox".to_owned(), body: facts.page(), scroll: 0 });
             }
-            (Some(SandboxCommand::Show), None) => self.out.inform("it is not known yet whether there is a sandbox"),
+            (Some(SandboxCommand::Show), None) => self.out.inform("still checking for a sandbox"),
             (Some(SandboxCommand::Order(command)), _) => self.out.send(command),
             (None, _) => self.out.warn(format!("usage: {SANDBOX_USAGE}")),
         }

@@ -40,6 +40,8 @@ pub const MAX_ROWS: u16 = 10;
 #[derive(Debug, Default)]
 pub struct Composer {
     draft: Draft,
+    /// A text that was put aside.
+    stashed: Draft,
     /// What stands before the text in place of the prompt.
     prompt_label: Option<String>,
     history: History,
@@ -101,6 +103,17 @@ impl Composer {
         let text = self.expanded();
         self.history.push(&text);
         self.draft.editor.remove_all();
+        self.leave_text();
+        text
+    }
+
+    /// Exchanges the text with the one that was put aside, and returns it as it would be sent if there was any.
+    pub fn stash(&mut self) -> Option<String> {
+        let text = Some(self.expanded()).filter(|_| !self.is_empty());
+        if let Some(text) = &text {
+            self.history.push(text);
+        }
+        std::mem::swap(&mut self.draft, &mut self.stashed);
         self.leave_text();
         text
     }
@@ -236,7 +249,7 @@ impl Composer {
             (Mods::NONE, KeyCode::Left) | (Mods::CTRL, KeyCode::Char('b')) => self.left(),
             (Mods::NONE, KeyCode::Right) | (Mods::CTRL, KeyCode::Char('f')) => self.right(),
             (Mods::NONE, KeyCode::Up) => return self.up(),
-            (Mods::NONE, KeyCode::Down) => return self.down(),
+            (Mods::NONE, KeyCode::Down) | (Mods::CTRL, KeyCode::Char('n')) => return self.down(),
             (Mods::NONE, KeyCode::Home) | (Mods::CTRL, KeyCode::Char('a')) => editor.home(),
             (Mods::NONE, KeyCode::End) | (Mods::CTRL, KeyCode::Char('e')) => editor.end(),
             (Mods::CTRL, KeyCode::Home) => editor.top(),

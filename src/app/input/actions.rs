@@ -190,6 +190,8 @@ impl App {
                 self.messages.composer_mut().newline();
                 self.edited();
             }
+            Action::Stash => self.stash(),
+            Action::Paste => self.out.inform("paste with your terminal's own key, often ctrl+shift+v"),
             Action::HistorySearch => self.messages.composer_mut().start_search(),
             Action::Editor if self.focus() == Focus::Approvals => self.approvals.open_editor(&mut self.out),
             Action::Editor => self.messages.open_editor(&mut self.out),
@@ -457,6 +459,24 @@ impl App {
         self.out.push(Effect::SaveHistory(discarded));
         self.edited();
         self.out.inform("cleared · ctrl+_ or up brings it back");
+    }
+
+    /// Puts what is being written aside, and brings back what was. The history remembers it, should it be forgotten.
+    fn stash(&mut self) {
+        let composer = self.messages.composer_mut();
+        let stashed = composer.stash();
+        let is_back = !composer.is_empty();
+        let key = self.keymap().chord_of(Context::Composer, Action::Stash).unwrap_or_default();
+        self.out.inform(match (&stashed, is_back) {
+            (Some(_), true) => "stashed; the other text is back".to_owned(),
+            (Some(_), false) => format!("stashed · {key} brings it back"),
+            (None, true) => "the stashed text is back".to_owned(),
+            (None, false) => "nothing to stash".to_owned(),
+        });
+        if let Some(text) = stashed {
+            self.out.push(Effect::SaveHistory(text));
+        }
+        self.edited();
     }
 
     fn clear_or_quit(&mut self, action: Action) {

@@ -104,7 +104,7 @@ pub(in crate::app) fn rewound(app: &mut App, messages: usize, files: &[RewoundFi
 impl RewindView {
     /// Says what would come back, in Markdown.
     pub fn body(&self) -> String {
-        let Some(plan) = &self.plan else { return "checking what would be restored …".to_owned() };
+        let Some(plan) = &self.plan else { return "checking what would be restored…".to_owned() };
         let mut body =
             format!("{} · back to before “{}”\n", counted(self.messages, "message"), words_of(&self.said, 100));
         for remark in rewind_remarks(plan) {

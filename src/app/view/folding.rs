@@ -50,7 +50,9 @@ impl View {
             if stays {
                 let wish = self.wish(agent, tree);
                 let chosen = if folds { Some(PaneSize::Row) } else { wish.chosen };
-                wishes.push(PaneRequest { chosen, parent: kin.parent, depth: kin.depth, branch: kin.branch, ..wish });
+                let column = self.columns.get(&kin.branch).copied().unwrap_or(kin.branch % 2);
+                let place = PaneRequest { parent: kin.parent, depth: kin.depth, branch: kin.branch, column, ..wish };
+                wishes.push(PaneRequest { chosen, ..place });
             }
         }
         wishes
@@ -142,19 +144,25 @@ impl View {
         state.chosen = Some(size);
     }
 
-    /// Returns the pane that an arrow leads to: up and down within its column, left to the parent or the other column,
-    /// right to the other column or on.
+    /// Returns the pane that an arrow leads to: up and down within its column, left to the parent or the column there,
+    /// right to the column there or on.
     pub(in crate::app) fn neighbour(&self, action: Action, regions: &Regions, tree: &AgentTree<'_>) -> Option<AgentId> {
         let wishes = self.wishes(tree);
         let at = wishes.iter().position(|wish| Some(wish.agent) == self.chosen)?;
-        let beside = regions.columns() > 1;
-        let column = |wish: &PaneRequest| if beside { wish.column() } else { 0 };
+        let place = |agent: AgentId| regions.pane(agent).map(|pane| pane.area);
+        // Who is not in sight stands where others of its column do.
+        let column = |wish: &PaneRequest| {
+            let seen =
+                || wishes.iter().filter(|other| other.column == wish.column).find_map(|other| place(other.agent));
+            place(wish.agent).or_else(seen).map_or(0, |area| area.x)
+        };
         let own = column(&wishes[at]);
-        let across = || {
-            let row = |agent: AgentId| regions.pane(agent).map(|pane| pane.area.y);
-            let y = row(wishes[at].agent).unwrap_or(0);
-            let others = wishes.iter().filter(|wish| column(wish) != own);
-            others.filter_map(|wish| Some((row(wish.agent)?.abs_diff(y), wish))).min_by_key(|(far, _)| *far)
+        let beside = wishes.iter().any(|wish| column(wish) != own);
+        let across = |is_there: fn(&u16, &u16) -> bool| {
+            let y = place(wishes[at].agent).map_or(0, |area| area.y);
+            let others = wishes.iter().filter_map(|wish| Some((place(wish.agent)?, wish)));
+            let others = others.filter(|(area, _)| is_there(&area.x, &own));
+            others.min_by_key(|(area, _)| (area.x.abs_diff(own), area.y.abs_diff(y))).map(|(_, wish)| wish)
         };
         let before = || wishes[..at].iter().rev().find(|wish| column(wish) == own);
         let behind = || wishes[at + 1..].iter().find(|wish| column(wish) == own);
@@ -164,9 +172,9 @@ impl View {
         let to = match action {
             Action::MoveDown => behind(),
             Action::MoveLeft if parent.is_some() => parent,
-            Action::MoveLeft if beside => across().filter(|_| own > 0).map(|(_, wish)| wish),
+            Action::MoveLeft if beside => across(u16::lt),
             Action::MoveUp | Action::MoveLeft => before(),
-            _ if beside => across().filter(|_| own == 0).map(|(_, wish)| wish),
+            _ if beside => across(u16::gt),
             _ => behind(),
         };
         to.map(|wish| wish.agent)

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use ratatui::layout::Rect;
 
+use crate::app::columns::BELOW_TALK;
 use crate::app::panes::{PaneRequest, PaneSize, Share, share};
 use crate::message::AgentId;
 
@@ -175,6 +176,8 @@ pub struct Regions {
     /// The line between conversation and agents that stand beside each other.
     pub divider: Rect,
     pub agents_head: Rect,
+    /// The line between the conversation and the panes below it, where others stand beside it.
+    pub below_head: Rect,
     pub panes: Vec<PaneRect>,
     /// The row that stands for ended agents that have no pane any more.
     pub filed: Rect,
@@ -189,10 +192,11 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Returns how many columns of panes stand beside each other.
-    pub fn columns(&self) -> isize {
-        let first = self.panes.first().map(|pane| pane.area.x);
-        if self.panes.iter().any(|pane| Some(pane.area.x) != first) { 2 } else { 1 }
+    /// Returns what the columns of panes can hold, if panes stand beside the conversation.
+    pub(in crate::app) fn column_room(&self) -> Option<ColumnRoom> {
+        let columns = if may_part(self.status.width, self.agents_head.width) { 2 } else { 1 };
+        let rows = self.divider.height.saturating_sub(1);
+        (self.form == LayoutForm::Side).then_some(ColumnRoom { rows, columns })
     }
 
     /// Gives the room of conversation and agents to the timeline.
@@ -203,7 +207,7 @@ impl Regions {
         self.form = LayoutForm::Timeline;
         self.timeline = room;
         (self.conversation_head, self.conversation) = (empty, empty);
-        (self.divider, self.agents_head) = (empty, empty);
+        (self.divider, self.agents_head, self.below_head) = (empty, empty, empty);
         self.panes.clear();
         self.filed = empty;
         self.unseen = 0;
@@ -245,6 +249,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         conversation: main,
         divider: empty,
         agents_head: empty,
+        below_head: empty,
         panes: Vec::new(),
         filed: empty,
         unseen: 0,
@@ -311,6 +316,20 @@ fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> LayoutForm {
     }
 }
 
+/// What the columns beside a conversation can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) struct ColumnRoom {
+    /// Of each column.
+    pub rows: u16,
+    /// Columns that agents may have for themselves.
+    pub columns: usize,
+}
+
+/// Returns `true` if the agents of a screen of so many columns have room for two columns of panes.
+fn may_part(width: u16, agents_width: u16) -> bool {
+    width >= 200 && agents_width >= 80
+}
+
 fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
     // The border stays where it is also once all have ended: what one reads is not wrapped anew.
     let percent = state.split.unwrap_or(55).clamp(20, 80);
@@ -322,19 +341,29 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
     regions.conversation_head = cut_top(&mut left, 1);
     regions.agents_head = cut_top(&mut right, 1);
     regions.filed = cut_bottom(&mut right, u16::from(state.has_filed));
+    let (below, beside): (Vec<PaneRequest>, Vec<PaneRequest>) =
+        state.panes.iter().cloned().partition(|pane| pane.column == BELOW_TALK);
+    let blank = state.talk_rows.map_or(0, |rows| left.height.saturating_sub(rows.max(LEAST_CONVERSATION)));
+    let fits = !below.is_empty() && usize::from(blank) > below.len();
+    if fits {
+        let mut room = cut_bottom(&mut left, blank);
+        regions.below_head = cut_top(&mut room, 1);
+        place_column(regions, room, &below, state.focused);
+    }
     regions.conversation = left;
+    let beside: &[PaneRequest] = if fits { &beside } else { state.panes };
     // Two columns only while both have something to show beyond titles.
-    let in_column = |at: usize| state.panes.iter().any(|pane| pane.column() == at && pane.wants_room());
-    if width >= 200 && right.width >= 80 && in_column(0) && in_column(1) {
+    let in_column = |at: usize| beside.iter().any(|pane| pane.column % 2 == at && pane.wants_room());
+    if may_part(width, right.width) && in_column(0) && in_column(1) {
         let half = right.width / 2;
         let columns =
             [Rect { width: half, ..right }, Rect { x: right.x + half + 1, width: right.width - half - 1, ..right }];
         for (at, column) in columns.into_iter().enumerate() {
-            let wishes: Vec<PaneRequest> = state.panes.iter().filter(|pane| pane.column() == at).cloned().collect();
+            let wishes: Vec<PaneRequest> = beside.iter().filter(|pane| pane.column % 2 == at).cloned().collect();
             place_column(regions, column, &wishes, state.focused);
         }
     } else {
-        place_column(regions, right, state.panes, state.focused);
+        place_column(regions, right, beside, state.focused);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns where the user looks and what each pane shows. Leaves the agents to `agents` and drawing to `tui::view`.
 //! Invariant: nothing here changes what an agent is or does.
 
+pub mod columns;
 pub(super) mod folding;
 pub mod layout;
 pub(super) mod log_scrollback;
@@ -53,6 +54,8 @@ pub(super) struct View {
     visible: Vec<(AgentId, PaneSize)>,
     /// Rows that the conversation keeps where others want those that it leaves blank.
     talk_rows: Option<u16>,
+    /// The columns of the branches that were dealt to one.
+    columns: BTreeMap<usize, usize>,
     /// Whether it may keep fewer from the next frame on.
     is_talk_measured_anew: bool,
     /// Whether the panes of ended agents are shown that were folded into one row.
@@ -74,6 +77,7 @@ impl View {
             panes: BTreeMap::new(),
             visible: Vec::new(),
             talk_rows: None,
+            columns: BTreeMap::new(),
             is_talk_measured_anew: false,
             shows_filed: false,
             past: None,
@@ -177,6 +181,7 @@ impl View {
 
     /// Gives the agents this share of the room, in per cent.
     pub(super) fn drag_border(&mut self, percent: u32) {
+        self.is_talk_measured_anew = true;
         self.arrangement.split = Some(u16::try_from(percent).unwrap_or(50).clamp(20, 80));
     }
 
@@ -238,10 +243,14 @@ impl View {
         self.take_click()
     }
 
-    /// Takes in how many rows the conversation can fill. What it once had beside agents it keeps until the next message.
+    /// Takes in how many rows the conversation can fill. What it once had beside agents it keeps until the next message, as
+    /// panes keep their columns.
     fn measure_talk(&mut self, rows: u16, out: &mut Outbox) {
         // In the frame before, nobody stood beside it.
         let is_anew = std::mem::take(&mut self.is_talk_measured_anew) || self.visible.is_empty();
+        if is_anew {
+            self.columns.clear();
+        }
         let kept = self.talk_rows.filter(|_| !is_anew);
         let rows = match kept {
             Some(kept) if rows > kept => rows.max(kept.saturating_add(TALK_STEP)),

@@ -13,7 +13,7 @@ const QUIET_AFTER: Duration = Duration::from_secs(15);
 /// Rows of a peek: the title and three lines.
 const PEEK_ROWS: u16 = 4;
 /// Rows of an open pane, title included, if it can fill them.
-const PANE_ROWS: u16 = 6;
+pub(in crate::app) const PANE_ROWS: u16 = 6;
 /// More rows than any share: what is held beyond is not counted.
 pub const MOST_CONTENT: u16 = 48;
 
@@ -76,6 +76,8 @@ pub struct PaneRequest {
     pub parent: Option<AgentId>,
     pub depth: u16,
     pub branch: usize,
+    /// The column of its branch, where there are several; see [`super::columns`].
+    pub column: usize,
 }
 
 /// Whether a pane has something to show that was not seen yet, what matters most first.
@@ -105,12 +107,19 @@ impl PaneRequest {
     #[must_use]
     pub fn new(agent: AgentId, live: Live) -> Self {
         let (silent, content) = (Duration::ZERO, MOST_CONTENT);
-        Self { agent, chosen: None, live, silent, content, spare: 0, grown: 0, parent: None, depth: 0, branch: 0 }
-    }
-
-    /// Returns its column where there are two. All of a branch stand in one, and stay there.
-    pub(in crate::app) fn column(&self) -> usize {
-        self.branch % 2
+        Self {
+            agent,
+            chosen: None,
+            live,
+            silent,
+            content,
+            spare: 0,
+            grown: 0,
+            parent: None,
+            depth: 0,
+            branch: 0,
+            column: 0,
+        }
     }
 
     /// Returns `true` if the agent would use more than a title.

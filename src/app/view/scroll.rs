@@ -101,7 +101,7 @@ pub struct Drawn {
     pub not_found: bool,
     /// What of the open question was on screen, with nothing in front of it.
     pub question: Option<QuestionSeen>,
-    /// How many rows the conversation can fill, if it has the whole width.
+    /// How many rows the conversation can fill.
     pub talk_rows: Option<u16>,
     pub answers: Vec<(Rect, Action)>,
     /// Where the entries of the list in front stand, and which they are.

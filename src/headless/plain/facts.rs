@@ -51,7 +51,7 @@ impl KnownFacts {
 
     /// Returns what holds in the sandbox, or why that is not known.
     pub(super) fn sandbox(&self) -> Result<Vec<String>, &'static str> {
-        let facts = self.sandbox.as_ref().ok_or("it is not known yet whether there is a sandbox")?;
+        let facts = self.sandbox.as_ref().ok_or("still checking for a sandbox")?;
         Ok(facts.page().lines().map(|line| format!("{SET_IN}{line}")).collect())
     }
 }

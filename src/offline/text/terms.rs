@@ -52,7 +52,7 @@ const BLAND: &str = "default maximum most long many much large big deep value en
 const STOP: &str = " a an the this that these those it its is are was were be been being am do does did done can could should would will \
  shall may might must have has had of in on at to for from by with about into over as and or not no nor but if then than so such \
  where how what which who whom whose when why there here i you we they he she my your our their me us them any all some each every \
- please tell show find look explain describe give list get see know understand want need let lets project repository repo codebase code \
+ please tell show find look investigate explain describe give list get see know understand want need let lets project repository repo codebase code \
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
  sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program \

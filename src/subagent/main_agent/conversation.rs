@@ -316,8 +316,11 @@ impl Conversation {
         while self.harvests.try_join_next().is_some() {}
         let is_merging = !self.harvests.is_empty();
         let is_busy = self.running.is_some() || !self.waiting.is_empty() || is_merging || self.tree.is_busy();
-        let at =
-            if is_busy { Err("agents still run; stop them or wait") } else { beginning(&request, &self.checkpoints) };
+        let at = if is_busy {
+            Err("agents are still running; stop them or wait")
+        } else {
+            beginning(&request, &self.checkpoints)
+        };
         let at = match at {
             Ok(at) => at,
             Err(why) => {
@@ -432,7 +435,7 @@ impl Conversation {
         if settled.is_err()
             && let Some(running) = self.running.take()
         {
-            tracing::error!("the main agent did not end in time");
+            tracing::error!("the main agent did not stop in time");
             running.task.abort();
         }
     }

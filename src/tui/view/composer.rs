@@ -16,7 +16,7 @@ use crate::app::composer::{Composer, PieceKind};
 const PLACEHOLDER: &str = "Ask, or describe a task";
 
 /// What it says while it writes to a subagent.
-const TARGETED: &str = "A message for its next step";
+const TARGETED: &str = "Message for its next step";
 
 /// What it says while it writes to a subagent that has ended.
 const RESUMED: &str = "What should it do next?";

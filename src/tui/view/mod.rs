@@ -68,7 +68,7 @@ pub struct Painted {
 impl Screen {
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
-        let (transcripts, prompt) = (HashMap::new(), MarkdownDoc::new());
+        let (transcripts, prompt) = (HashMap::new(), MarkdownDoc::flowing());
         Self { theme, highlighter, transcripts, prompt, question: QuestionRows::default() }
     }
 
@@ -210,8 +210,7 @@ fn draw_conversation(
         pane_strip::conversation_head(regions.conversation_head, question, ctx, buf);
     }
     let moved = shown.moved;
-    let has_whole_width = regions.conversation.width == buf.area.width;
-    drawn.talk_rows = has_whole_width.then_some(shown.rows);
+    drawn.talk_rows = Some(shown.rows);
     shown.note(AgentId::MAIN, drawn, links);
     moved
 }

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use super::conversation::scrolled;
 use super::full_head;
 use super::money;
-use super::render_context::{RenderContext, used};
+use super::render_context::{RenderContext, used_in_short};
 use super::transcript::{Follow, Shown, Spacing, TranscriptView};
 use super::wrap::{fit, pad, pad_left, spans_width};
 use super::{limited, queued, search_line, sparkline};
@@ -205,7 +205,7 @@ fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<S
     }
     // The sign that stops an agent stands where its tokens do, on the chosen title only: on each it would read as a failure.
     let stops = columns >= STOP_FROM && !agent.has_ended() && ctx.app.marked_agent() == Some(agent.id);
-    let used = if agent.spent.is_nothing() { String::new() } else { used(&agent.spent.usage) };
+    let used = if agent.spent.is_nothing() { String::new() } else { used_in_short(&agent.spent.usage) };
     match (columns, stops) {
         (COST_FROM.., _) | (50.., false) => spans.push(Span::styled(shown(used, 6), theme.faint)),
         _ => {}

@@ -60,9 +60,13 @@ pub(super) fn borders(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buff
         let symbol = if y == regions.divider.y { horizontal } else { vertical };
         buf.set_string(regions.divider.x, y, symbol, theme.border);
     }
+    if !regions.below_head.is_empty() {
+        rule(regions.below_head, Vec::new(), Focus::Agents, ctx, buf);
+    }
+    let mut beside = regions.panes.iter().filter(|pane| pane.area.x > regions.divider.x);
     if regions.form == LayoutForm::Side
-        && let Some(first) = regions.panes.first()
-        && let Some(second) = regions.panes.iter().find(|pane| pane.area.x != first.area.x)
+        && let Some(first) = beside.next()
+        && let Some(second) = beside.find(|pane| pane.area.x != first.area.x)
     {
         let x = first.area.x.max(second.area.x).saturating_sub(1);
         for y in regions.agents_head.bottom()..regions.divider.bottom() {

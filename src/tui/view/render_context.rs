@@ -186,6 +186,14 @@ fn arrows(chord: &str, glyphs: &Glyphs) -> String {
     chord.split(' ').map(key).collect::<Vec<_>>().join(" ")
 }
 
+/// Spells the tokens of a usage in at most five columns: an estimate without the part that is not certain anyway.
+pub(super) fn used_in_short(usage: &Usage) -> String {
+    match (usage.mark(), usage.total()) {
+        ("", _) | (_, ..10_000) => used(usage),
+        (mark, total) => format!("{mark}{}", tokens(total.div_ceil(1_000) * 1_000).replace(".0", "")),
+    }
+}
+
 /// Spells the tokens of a usage in at most six columns, with a sign if they are an estimate.
 pub(super) fn used(usage: &Usage) -> String {
     format!("{}{}", usage.mark(), tokens(usage.total()))

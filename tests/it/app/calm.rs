@@ -54,7 +54,8 @@ fn a_click_stops_an_agent_only_at_its_sign() {
             stage = open(view, 60, 15, "plain");
             stage.draw();
             // Where no sign is, few places do.
-            let places = rows.iter().flat_map(|row| (0..60).step_by(if shown { 1 } else { 6 }).map(|at| (*row, at)));
+            let places =
+                rows.iter().flat_map(|row| (0..60).step_by(if shown { 1 } else { 6 }).map(move |at| (*row, at)));
             for (row, column) in places {
                 let mut effects = Vec::new();
                 for kind in [MouseKind::Press, MouseKind::Release] {

@@ -385,3 +385,29 @@ fn no_row_of_a_pane_is_blank_between_its_paragraphs() {
         "alone, it has the room"
     );
 }
+
+#[test]
+fn a_text_is_put_aside_and_comes_back() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<ctrl+s>");
+    assert_eq!(flash(&stage), "nothing to stash");
+    let effects = stage.keys("half a thought<ctrl+s>");
+    assert!(effects.contains(&Effect::SaveHistory("half a thought".to_owned())), "it is not lost: {effects:?}");
+    assert_eq!((stage.app.composer().text().as_str(), flash(&stage)), ("", "stashed · ctrl+s brings it back"));
+    stage.keys("first this<ctrl+s>");
+    assert_eq!(stage.app.composer().text(), "half a thought");
+    assert_eq!(flash(&stage), "stashed; the other text is back");
+    stage.keys("<ctrl+u><ctrl+s>");
+    assert_eq!((stage.app.composer().text().as_str(), flash(&stage)), ("first this", "the stashed text is back"));
+    stage.keys("<ctrl+v>");
+    assert!(flash(&stage).contains("ctrl+shift+v"));
+}
+
+#[test]
+fn the_history_is_walked_down_with_the_key_of_readline_too() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("one<ctrl+c>two<ctrl+c><up><up>");
+    assert_eq!(stage.app.composer().text(), "one");
+    stage.keys("<ctrl+n>");
+    assert_eq!(stage.app.composer().text(), "two");
+}

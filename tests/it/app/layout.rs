@@ -35,7 +35,7 @@ fn wishes() -> impl Strategy<Value = Vec<PaneRequest>> {
             let mut order = Vec::new();
             let tops: Vec<PaneRequest> = wishes.iter().filter(|wish| wish.parent.is_none()).cloned().collect();
             for (branch, top) in tops.into_iter().enumerate() {
-                put_below(&wishes, PaneRequest { branch, ..top }, &mut order);
+                put_below(&wishes, PaneRequest { branch, column: branch % 3, ..top }, &mut order);
             }
             order
         })
@@ -43,10 +43,10 @@ fn wishes() -> impl Strategy<Value = Vec<PaneRequest>> {
 }
 
 fn put_below(wishes: &[PaneRequest], wish: PaneRequest, order: &mut Vec<PaneRequest>) {
-    let (agent, branch) = (wish.agent, wish.branch);
+    let (agent, branch, column) = (wish.agent, wish.branch, wish.column);
     order.push(wish);
     for child in wishes.iter().filter(|child| child.parent == Some(agent)) {
-        put_below(wishes, PaneRequest { branch, ..child.clone() }, order);
+        put_below(wishes, PaneRequest { branch, column, ..child.clone() }, order);
     }
 }
 
@@ -80,6 +80,7 @@ fn all(regions: &Regions) -> Vec<Rect> {
         regions.conversation_head,
         regions.conversation,
         regions.divider,
+        regions.below_head,
         regions.agents_head,
         regions.approvals,
         regions.rule,
@@ -113,6 +114,7 @@ proptest! {
         mode in prop::sample::select(LayoutMode::ALL.to_vec()),
         split in prop::option::of(0_u16..=100),
         (composer_rows, approval_rows) in (0_u16..=20, 0_u16..=60),
+        talk_rows in prop::option::of(0_u16..=80),
         panes in wishes(),
         focus in 0_u32..=100,
         full in any::<bool>(),
@@ -124,6 +126,7 @@ proptest! {
             split,
             composer_rows,
             approval_rows,
+            talk_rows,
             panes: &panes,
             focused,
             full: focused.filter(|_| full),

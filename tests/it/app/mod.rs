@@ -8,6 +8,7 @@ mod budget;
 mod calm;
 mod choices;
 mod clocks;
+mod columns;
 mod context;
 mod everyday;
 mod fuzz;

@@ -137,6 +137,21 @@ async fn data_of_tests_is_neither_the_project_nor_its_tests() {
 }
 
 #[tokio::test]
+async fn a_readme_of_three_words_is_a_readme() {
+    let files = [("README.md", "# Shop\n\nA tiny shop.\n"), ("src/lib.rs", "pub fn login() {}\n")];
+    let (first, answer) = ask(&files, "explain this repository").await;
+    assert!(answer.contains("The README says (`README.md:3`): A tiny shop."), "{first}\n{answer}");
+}
+
+#[tokio::test]
+async fn a_word_that_asks_for_a_look_is_none_to_look_for() {
+    let files =
+        [("src/jwt_utils.py", "import jwt\n\ndef make_token(user):\n    return jwt.encode({'u': user}, 'k')\n")];
+    let (_, answer) = ask(&files, "Investigate JWT handling").await;
+    assert!(answer.contains("src/jwt_utils.py") && !answer.contains("`investigate`"), "{answer}");
+}
+
+#[tokio::test]
 async fn an_empty_folder_is_said_to_be_empty_in_a_few_words() {
     let mut talk = Talk::empty(|_| ());
     let said = ask_in(&mut talk, "explain this repository").await;

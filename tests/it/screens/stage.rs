@@ -239,8 +239,14 @@ impl Stage {
         let frame = self.frame();
         let at = self.app.regions();
         let area = match region {
-            Region::Conversation => at.conversation_head.union(at.conversation),
-            Region::Agents => at.panes.iter().fold(at.agents_head, |area, pane| area.union(pane.area)),
+            Region::Conversation => {
+                let below = at.panes.iter().filter(|pane| pane.area.x < at.agents_head.x);
+                below.fold(at.conversation_head.union(at.conversation), |area, pane| area.union(pane.area))
+            }
+            Region::Agents => {
+                let own = at.panes.iter().filter(|pane| pane.area.x >= at.agents_head.x);
+                own.fold(at.agents_head, |area, pane| area.union(pane.area))
+            }
             Region::Timeline => at.timeline,
             Region::Approvals => at.approvals,
             Region::Composer => at.rule.union(at.composer).union(at.status),

@@ -357,3 +357,20 @@ fn a_block_of_code_has_a_ground() {
     let on_ground = rows.iter().map(|row| row.style.bg == ground).collect::<Vec<_>>();
     assert_eq!(on_ground, [false, false, true, true, true]);
 }
+
+#[test]
+fn lines_that_an_editor_has_wrapped_are_one_where_an_author_is_read() {
+    let (theme, off) = (theme(), Highlighter::off());
+    let text = "You look closely at what was changed, and at what stands around it,\nbefore you say *anything* about it to anyone at all who might ask you\nfor it.\n\nWHAT: this\nWHERE: there\n";
+    let rows = |mut doc: MarkdownDoc| -> Vec<String> {
+        doc.set(text);
+        doc.lines(100, &theme, &off).iter().map(ToString::to_string).collect()
+    };
+    let flowing = rows(MarkdownDoc::flowing());
+    assert_eq!(
+        flowing[0],
+        "You look closely at what was changed, and at what stands around it, before you say anything about it"
+    );
+    assert_eq!(flowing[1..], ["to anyone at all who might ask you for it.", "", "WHAT: this", "WHERE: there"]);
+    assert_eq!(rows(MarkdownDoc::new())[2], "for it.", "a model's lines stay as they are");
+}

@@ -81,7 +81,7 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderC
         CellKind::Retry { attempt, until, reason } => {
             let left = until.saturating_duration_since(ctx.app.now()).as_secs();
             // Past its own wait it may still stand in a queue.
-            let when = if left == 0 { "next".to_owned() } else { format!("in {left}s") };
+            let when = if left == 0 { "now".to_owned() } else { format!("in {left}s") };
             let text = format!("retrying {when} (attempt {attempt}): {reason}");
             prefixed(ctx.glyphs.attention, theme.warning, &text, theme.muted, columns)
         }

@@ -29,15 +29,32 @@ pub(super) struct BlockRows {
     pub(super) looked_up: Vec<LookedUp>,
 }
 
+/// How blocks are laid out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BlockStyle {
+    /// Whether empty rows between blocks are left out.
+    pub(super) is_tight: bool,
+    /// Whether lines that an author's editor has wrapped are one.
+    pub(super) is_flowing: bool,
+}
+
+/// Columns from which on a line was ended by where editors wrap, and not by what it says.
+const WRAPPED_FROM: usize = 60;
+
+/// Returns `true` if the last line of a text is as long as those that an editor wraps.
+fn is_wrapped(text: &str) -> bool {
+    width(text.rsplit('\n').next().unwrap_or_default()) >= WRAPPED_FROM
+}
+
 /// Lays out clean text. `find` returns the address that the text around it gives a name.
 pub(super) fn write_blocks<'a>(
     text: &str,
     find: impl Fn(&str) -> Option<&'a str>,
-    (width, is_tight): (u16, bool),
+    (width, style): (u16, BlockStyle),
     theme: &Theme,
 ) -> BlockRows {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(width, is_tight, theme);
+    let mut writer = Writer::new(width, style.is_tight, theme);
     let mut looked_up = Vec::new();
     let elsewhere = |link: BrokenLink<'_>| {
         let name = name_of(&link.reference);
@@ -48,8 +65,12 @@ pub(super) fn write_blocks<'a>(
     let parser = Parser::new_with_broken_link_callback(text, options, Some(elsewhere));
     let named = parser.reference_definitions().iter();
     let defined = named.map(|(label, definition)| (name_of(label), definition.dest.to_string())).collect();
-    for event in parser {
-        writer.event(event);
+    for (event, place) in parser.into_offset_iter() {
+        if event == Event::SoftBreak && style.is_flowing && is_wrapped(&text[..place.start]) {
+            writer.text(" ", writer.style());
+        } else {
+            writer.event(event);
+        }
     }
     writer.end_block();
     BlockRows { lines: writer.lines, codes: writer.codes, labels: writer.labels, defined, looked_up }

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use ratatui::text::Line;
 
-use self::blocks::{BlockRows, write_blocks};
+use self::blocks::{BlockRows, BlockStyle, write_blocks};
 use self::code::CodeBlock;
 use self::phrase::labels_in;
 pub use self::phrase::{Label, Lined};
@@ -41,7 +41,7 @@ struct Mark {
 #[derive(Debug, Default)]
 pub struct MarkdownDoc {
     source: String,
-    is_tight: bool,
+    style: BlockStyle,
     /// Bytes of the source that are laid out for good, and the number of their lines.
     frozen: usize,
     frozen_lines: usize,
@@ -70,7 +70,13 @@ impl MarkdownDoc {
     /// Returns an empty text whose blocks follow each other without an empty line, for a place where every row counts.
     #[must_use]
     pub fn tight() -> Self {
-        Self { is_tight: true, ..Self::default() }
+        Self { style: BlockStyle { is_tight: true, ..BlockStyle::default() }, ..Self::default() }
+    }
+
+    /// Returns an empty text for what an author has written in an editor, whose paragraphs take the width there is.
+    #[must_use]
+    pub fn flowing() -> Self {
+        Self { style: BlockStyle { is_flowing: true, ..BlockStyle::default() }, ..Self::default() }
     }
 
     /// Appends a piece, cut anywhere.
@@ -114,7 +120,7 @@ impl MarkdownDoc {
 
     fn forget_layout(&mut self) {
         let source = std::mem::take(&mut self.source);
-        *self = Self { source, is_tight: self.is_tight, ..Self::default() };
+        *self = Self { source, style: self.style, ..Self::default() };
     }
 
     fn go_back(&mut self, part: Mark) {
@@ -135,7 +141,7 @@ impl MarkdownDoc {
             if !rest.is_empty() && !fence.may_be_closed_by(rest) {
                 let preview = code.preview(&sanitize(rest), width, theme);
                 if code.is_empty() {
-                    leave_gap(&mut self.lines, self.in_list, self.is_tight);
+                    leave_gap(&mut self.lines, self.in_list, self.style.is_tight);
                 }
                 self.lines.extend(preview);
             }
@@ -143,7 +149,7 @@ impl MarkdownDoc {
             let mut rows = write_blocks(
                 &with_table_rule(&sanitize(rest)),
                 |name| self.references.fixed(name),
-                (width, self.is_tight),
+                (width, self.style),
                 theme,
             );
             self.references.replace_latest(std::mem::take(&mut rows.defined));
@@ -179,7 +185,7 @@ impl MarkdownDoc {
         let end = self.frozen + bytes;
         let part = Mark { bytes: self.frozen, lines: self.lines.len(), in_list: self.in_list };
         let text = sanitize(&self.source[self.frozen..end]);
-        let mut rows = write_blocks(&text, |name| self.references.find(name), (width, self.is_tight), theme);
+        let mut rows = write_blocks(&text, |name| self.references.find(name), (width, self.style), theme);
         let (defined, looked_up) = (std::mem::take(&mut rows.defined), std::mem::take(&mut rows.looked_up));
         self.references.fix(part, defined, looked_up);
         self.append(rows);
@@ -200,7 +206,7 @@ impl MarkdownDoc {
             }
             Some((fence, mut code)) => {
                 if code.is_empty() {
-                    leave_gap(&mut self.lines, self.in_list, self.is_tight);
+                    leave_gap(&mut self.lines, self.in_list, self.style.is_tight);
                 }
                 code.push(&sanitize(line), width, theme, &mut self.lines);
                 self.open = Some((fence, code));
@@ -215,7 +221,7 @@ impl MarkdownDoc {
         if rows.lines.is_empty() {
             return;
         }
-        leave_gap(&mut self.lines, self.in_list, self.is_tight);
+        leave_gap(&mut self.lines, self.in_list, self.style.is_tight);
         let start = self.lines.len();
         self.lines.extend(rows.lines);
         self.labels.extend(rows.labels.into_iter().map(|label| label.moved(start, 0)));

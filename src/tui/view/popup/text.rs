@@ -92,7 +92,7 @@ pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec
 /// Returns what the keys of the question about a folder do.
 pub(super) fn trust_keys(trust: &FolderTrust, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     if trust.is_trusted {
-        return vec![Line::default(), key("esc", "close; /trust no takes it back", ctx)];
+        return vec![Line::default(), key("esc", "close (/trust no revokes it)", ctx)];
     }
     vec![Line::default(), key("y", "trust it: use all of this here", ctx), key("n", "not now: use none of it", ctx)]
 }

@@ -119,7 +119,7 @@ fn how(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
 fn folders(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let homes = wizard.homes();
     if homes.is_empty() {
-        buf.set_stringn(area.x, area.y, "looking for the folders", usize::from(area.width), ctx.theme.muted);
+        buf.set_stringn(area.x, area.y, "looking for agent folders", usize::from(area.width), ctx.theme.muted);
         return;
     }
     let columns = usize::from(area.width);
