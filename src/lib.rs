@@ -99,7 +99,7 @@
 //!   agent has been given. *Notes* are another thing: an agent keeps them itself, from one run to the next.
 //! - **Rule set**: the rules of settings and flags, each with its **rule effect** and **rule origin**; a **rule notice** is one
 //!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
-//!   **brought item** by brought item, is used; **trusted items** keep the answer.
+//!   **brought item** by brought item, is used; **trusted items** keep the answer, **item trust** is what of it holds now.
 //! - **Report review**: whether a report is looked at before it is read. A **side model** is asked beside a conversation: for
 //!   a summary, or to judge a report, which may leave a doubt. The **review log** is what was asked of reports, and answered.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.

@@ -6,15 +6,16 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::catalog::Entry;
-use super::{KnownNames, Parsed, Source, load};
+use super::{AgentDir, KnownNames, Parsed, Source, load};
 use crate::message::Diagnostic;
+use crate::permission::{BroughtItem, BroughtKind};
 
 /// Bytes of the longest file that is read: ten times as many as the longest in circulation.
 const MAX_BYTES: u64 = 1 << 20;
@@ -25,15 +26,45 @@ const MANY: usize = 32;
 /// Threads that read.
 const MAX_THREADS: usize = 4;
 
+/// A file, and the folder of agents that it lies in.
+pub(super) struct FileOf<'a> {
+    pub(super) dir: &'a AgentDir,
+    pub(super) path: PathBuf,
+}
+
+impl FileOf<'_> {
+    fn source(&self) -> Source {
+        Source { tier: self.dir.tier, path: Some(self.path.clone()) }
+    }
+
+    /// Returns the file as the project brings it, with this content; `None` if it is the user's own.
+    fn brought(&self, content: &io::Result<Vec<u8>>) -> Option<BroughtItem> {
+        let root = &self.dir.bounds.as_ref()?.root;
+        let name = self.path.strip_prefix(root).unwrap_or(&self.path).to_string_lossy();
+        Some(match content {
+            Ok(bytes) => BroughtItem::of_file(BroughtKind::Agent, name, bytes),
+            Err(_) => BroughtItem::new(BroughtKind::Agent, name),
+        })
+    }
+
+    /// Reads the file as the project brings it.
+    pub(super) fn read_brought(&self) -> Option<BroughtItem> {
+        self.dir.bounds.as_ref()?;
+        self.brought(&bytes_of(&self.path))
+    }
+}
+
 /// What was read before, by path.
 #[derive(Debug, Default)]
 pub(super) struct Cache(HashMap<PathBuf, Known>);
 
 #[derive(Debug, Clone)]
-struct Known {
+pub(super) struct Known {
     /// State of the file before it was read; `None` if it may have changed since without a trace.
     stamp: Option<Stamp>,
-    entry: Entry,
+    pub(super) entry: Entry,
+    /// What was read, if the project brings it.
+    pub(super) brought: Option<BroughtItem>,
 }
 
 /// What changes with a file.
@@ -51,30 +82,28 @@ struct Stamp {
 
 impl Cache {
     /// Returns what these files say, in their order, and forgets all others.
-    pub(super) fn read(&mut self, sources: Vec<Source>, names: &KnownNames) -> Vec<Entry> {
+    pub(super) fn read(&mut self, files: Vec<FileOf<'_>>, names: &KnownNames) -> Vec<Known> {
         let known = std::mem::take(&mut self.0);
-        let read = |source: &Source| -> Known { read(source, &known, names) };
-        let fresh = in_parallel(&sources, &read);
-        let entries = fresh.iter().map(|known| known.entry.clone()).collect();
-        let paths = sources.into_iter().filter_map(|source| source.path);
-        self.0 = paths.zip(fresh).collect();
-        entries
+        let read = |file: &FileOf<'_>| -> Known { read(file, &known, names) };
+        let fresh = in_parallel(&files, &read);
+        self.0 = files.into_iter().map(|file| file.path).zip(fresh.iter().cloned()).collect();
+        fresh
     }
 }
 
-/// Does the same with each source, on several threads if there are many.
-fn in_parallel(sources: &[Source], read: &(impl Fn(&Source) -> Known + Sync)) -> Vec<Known> {
+/// Does the same with each file, on several threads if there are many.
+fn in_parallel(files: &[FileOf<'_>], read: &(impl Fn(&FileOf<'_>) -> Known + Sync)) -> Vec<Known> {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
-    if sources.len() < MANY || threads == 1 {
-        return sources.iter().map(read).collect();
+    if files.len() < MANY || threads == 1 {
+        return files.iter().map(read).collect();
     }
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         while let at = next.fetch_add(1, Ordering::Relaxed)
-            && let Some(source) = sources.get(at)
+            && let Some(file) = files.get(at)
         {
-            done.push((at, read(source)));
+            done.push((at, read(file)));
         }
         done
     };
@@ -90,19 +119,21 @@ fn in_parallel(sources: &[Source], read: &(impl Fn(&Source) -> Known + Sync)) ->
     all.into_iter().map(|(_, known)| known).collect()
 }
 
-fn read(source: &Source, known: &HashMap<PathBuf, Known>, names: &KnownNames) -> Known {
-    let stamp = source.path.as_deref().and_then(Stamp::of);
-    let before = source.path.as_ref().and_then(|path| known.get(path));
-    if let Some(before) = before
+fn read(file: &FileOf<'_>, known: &HashMap<PathBuf, Known>, names: &KnownNames) -> Known {
+    let (stamp, source) = (Stamp::of(&file.path), file.source());
+    if let Some(before) = known.get(&file.path)
         && stamp.is_some()
         && before.stamp == stamp
-        && before.entry.source == *source
+        && before.entry.source == source
     {
         return before.clone();
     }
-    let mut parsed = read_file(source.clone());
+    let content = bytes_of(&file.path);
+    // Of what was read, and not of what may lie there by now.
+    let brought = file.brought(&content);
+    let mut parsed = of_content(content, source);
     names.check(&mut parsed);
-    Known { stamp: stamp.filter(Stamp::is_settled), entry: Entry::from(parsed) }
+    Known { stamp: stamp.filter(Stamp::is_settled), entry: Entry::from(parsed), brought }
 }
 
 impl Stamp {
@@ -130,7 +161,11 @@ impl Stamp {
 /// Reads one agent file. Blocks.
 pub fn read_file(source: Source) -> Parsed {
     let Some(path) = source.path.clone() else { return Parsed::nothing(source) };
-    match bytes_of(&path) {
+    of_content(bytes_of(&path), source)
+}
+
+fn of_content(content: io::Result<Vec<u8>>, source: Source) -> Parsed {
+    match content {
         Ok(bytes) => match std::str::from_utf8(&bytes) {
             Ok(text) => load::parse(text, source),
             Err(error) => of_damaged(&bytes, error.valid_up_to(), source),
@@ -142,16 +177,16 @@ pub fn read_file(source: Source) -> Parsed {
     }
 }
 
-fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     // Opening a pipe would wait for someone to write into it.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_BYTES)).unwrap_or_default());
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(std::io::Error::other(format!("larger than {} MiB, too large for an agent file", MAX_BYTES >> 20)));
+        return Err(io::Error::other(format!("larger than {} MiB, too large for an agent file", MAX_BYTES >> 20)));
     }
     Ok(bytes)
 }

@@ -1,18 +1,19 @@
 //! All agents of all tiers: reads the files and puts what they say in force.
 //!
-//! Owns their order. Leaves finding files to `walk`, reading them to `cache` and who wins to `catalog`. Invariant: every
-//! agent file below a folder of agents becomes an agent or a diagnostic.
+//! Owns their order. Leaves finding files to `walk`, reading them to `cache` and who wins to `catalog`. Invariants: every
+//! agent file below a folder of agents becomes an agent or a diagnostic, but for those of the project that are not
+//! trusted; what is in force of these is what was trusted, byte by byte.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
-use super::cache::Cache;
+use super::cache::{Cache, FileOf};
 use super::catalog::Entry;
-use super::{AgentDir, AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, Source, builtin, walk};
+use super::{AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, builtin, walk};
+use crate::permission::{BroughtItem, ItemTrust};
 
 /// Where agents come from, and the catalog that they are put into.
 #[derive(Debug)]
@@ -23,8 +24,10 @@ pub struct Library {
     /// Agents of the command line.
     given: Vec<Entry>,
     known: KnownNames,
-    /// Whether the agents of the project count.
-    trusts_project: AtomicBool,
+    /// Which agent files of the project count.
+    trust: ItemTrust,
+    /// The agent files of the project, as they were read last.
+    brought: watch::Sender<Vec<BroughtItem>>,
     /// What was read before.
     cache: Mutex<Cache>,
     /// Changes not yet returned by [`Library::changes`].
@@ -47,18 +50,34 @@ impl Library {
         let catalog = Catalog::of(Vec::new());
         catalog.put(built_in.iter().cloned().chain(no_error).collect());
         let (cache, news) = (Mutex::default(), Mutex::default());
-        let trusts_project = AtomicBool::new(true);
-        Self { catalog, dirs, built_in, given, known, trusts_project, cache, news, told: Notify::new() }
+        let (trust, brought) = (ItemTrust::default(), watch::Sender::default());
+        Self { catalog, dirs, built_in, given, known, trust, brought, cache, news, told: Notify::new() }
     }
 
-    /// Says whether the agents of the project count from the next [`Library::reload`] on.
-    pub fn trust_project(&self, is_trusted: bool) {
-        self.trusts_project.store(is_trusted, Ordering::SeqCst);
+    /// Returns which agent files of the project count. A change holds from the next [`Library::reload`] on.
+    pub fn trust(&self) -> &ItemTrust {
+        &self.trust
     }
 
-    /// Returns the agent files of the project, whether they count or not. Blocks.
-    pub fn project_files(&self) -> Vec<PathBuf> {
-        self.dirs.iter().filter(|dir| dir.bounds.is_some()).flat_map(|dir| walk::find(dir).files).collect()
+    /// Reads the agent files of the project, whether they count or not. Blocks.
+    pub fn brought(&self) -> Vec<BroughtItem> {
+        let theirs = self.dirs.iter().filter(|dir| dir.bounds.is_some());
+        let files = theirs.flat_map(|dir| walk::find(dir).files.into_iter().map(move |path| FileOf { dir, path }));
+        let mut items: Vec<BroughtItem> = files.filter_map(|file| file.read_brought()).collect();
+        items.sort();
+        items
+    }
+
+    /// Returns where the agent files of the project are seen, whether they count or not, after each reload.
+    pub fn brought_changes(&self) -> watch::Receiver<Vec<BroughtItem>> {
+        self.brought.subscribe()
+    }
+
+    /// Trusts a file of the project as it is: the user has just written it. Blocks.
+    pub fn vouch(&self, path: &Path) {
+        let dir = self.dirs.iter().find(|dir| path.starts_with(&dir.path));
+        let item = dir.and_then(|dir| FileOf { dir, path: path.to_path_buf() }.read_brought());
+        self.trust.add(item);
     }
 
     pub fn catalog(&self) -> &Catalog {
@@ -78,16 +97,26 @@ impl Library {
     pub fn reload(&self) -> CatalogChanges {
         // Held to the end: of two at once, the one that ends last must not be the one that read first.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sources = Vec::new();
+        let (mut files, mut brought) = (Vec::new(), Vec::new());
         let mut entries = self.built_in.clone();
-        let counts = |dir: &&AgentDir| dir.bounds.is_none() || self.trusts_project.load(Ordering::SeqCst);
-        for dir in self.dirs.iter().filter(counts) {
+        for dir in self.dirs.iter() {
             let found = walk::find(dir);
             entries.extend(found.errors.into_iter().map(Entry::from));
-            sources.extend(found.files.into_iter().map(|path| Source { tier: dir.tier, path: Some(path) }));
+            files.extend(found.files.into_iter().map(|path| FileOf { dir, path }));
         }
-        entries.extend(cache.read(sources, &self.known));
+        for known in cache.read(files, &self.known) {
+            if known.brought.as_ref().is_none_or(|item| self.trust.has(item)) {
+                entries.push(known.entry);
+            }
+            brought.extend(known.brought);
+        }
         entries.extend(self.given.iter().cloned());
+        brought.sort();
+        self.brought.send_if_modified(|last| {
+            let is_new = *last != brought;
+            *last = brought;
+            is_new
+        });
         let changes = self.catalog.put(entries);
         if !changes.is_empty() {
             self.news.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes.clone());

@@ -40,7 +40,7 @@ pub use rules::Rules;
 pub use ruleset::{RuleEffect, RuleNotice, RuleOrigin, RuleSet};
 pub use shell::is_read_only;
 pub use status::LineStatus;
-pub use trust::{BroughtItem, BroughtKind, FolderTrust};
+pub use trust::{BroughtItem, BroughtKind, FolderTrust, ItemTrust};
 
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -1,10 +1,13 @@
 //! What a folder brings that acts, and whether the user has looked at it.
 //!
-//! Owns the question in words. Leaves finding out what there is, and keeping the answer, to `services`. Invariant: what
-//! has come since the answer is asked about anew.
+//! Owns the question in words, and which items the user trusts now. Leaves finding out what there is, and keeping the
+//! answer, to `services`. Invariant: what has come or changed since the answer is asked about anew.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
+use std::sync::{Arc, PoisonError, RwLock};
 
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{reveal_line, sanitize_line};
@@ -15,6 +18,23 @@ pub struct BroughtItem {
     pub kind: BroughtKind,
     /// What it is: a file, a rule, a folder.
     pub text: String,
+    /// The SHA-256 of a file, in hexadecimal; `None` for what its text says in full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
+impl BroughtItem {
+    /// Returns one that its text says in full.
+    pub fn new(kind: BroughtKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), content: None }
+    }
+
+    /// Returns a file with this content: with another one it is another item.
+    pub fn of_file(kind: BroughtKind, path: impl Into<String>, content: &[u8]) -> Self {
+        let hash = digest(&SHA256, content);
+        let content = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { content: Some(content), ..Self::new(kind, path) }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,16 +68,81 @@ impl fmt::Display for BroughtItem {
     }
 }
 
+/// Which items act now. Copies share one state; what appears while the program runs is in it only with the user's word.
+#[derive(Debug, Clone)]
+pub struct ItemTrust(Arc<RwLock<Option<BTreeSet<BroughtItem>>>>);
+
+impl Default for ItemTrust {
+    /// Returns the trust in everything, whatever may come.
+    fn default() -> Self {
+        Self(Arc::new(RwLock::new(None)))
+    }
+}
+
+impl ItemTrust {
+    fn change(&self, change: impl FnOnce(&mut Option<BTreeSet<BroughtItem>>)) {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Trusts these and nothing else from now on.
+    pub fn set(&self, items: impl IntoIterator<Item = BroughtItem>) {
+        self.change(|trusted| *trusted = Some(items.into_iter().collect()));
+    }
+
+    /// Trusts these, too.
+    pub fn add(&self, items: impl IntoIterator<Item = BroughtItem>) {
+        self.change(|trusted| {
+            if let Some(trusted) = trusted {
+                trusted.extend(items);
+            }
+        });
+    }
+
+    #[must_use]
+    pub fn has(&self, item: &BroughtItem) -> bool {
+        let trusted = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        trusted.as_ref().is_none_or(|trusted| trusted.contains(item))
+    }
+
+    /// Returns `true` if whatever may come is trusted too.
+    #[must_use]
+    pub fn is_blind(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
 /// What a folder brings, and what the user has said about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderTrust {
     pub folder: String,
     /// All that acts once it is trusted.
     pub brings: Vec<BroughtItem>,
+    /// Whether what it brings is in use, but for what is fresh.
     pub is_trusted: bool,
+    /// What of it has come or changed since the user trusted the folder.
+    #[serde(default)]
+    pub fresh: Vec<BroughtItem>,
 }
 
 impl FolderTrust {
+    /// Says what is in use.
+    pub fn state(&self) -> &'static str {
+        match (self.is_trusted, self.fresh.is_empty()) {
+            (true, true) => "trusted",
+            (true, false) => "trusted, but for what is new or has changed",
+            (false, _) => "not trusted: none of it is used",
+        }
+    }
+
+    /// Returns each item as a line, with a word on what has come or changed.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.brings.iter().map(|item| format!("{item}{}", self.news(item)))
+    }
+
+    fn news(&self, item: &BroughtItem) -> &'static str {
+        if self.fresh.contains(item) { " (new or changed)" } else { "" }
+    }
+
     /// Returns `true` if something of it acts by itself: an import only adds to what agents read.
     pub fn acts(&self) -> bool {
         self.brings.iter().any(|item| item.kind != BroughtKind::Import)
@@ -81,13 +166,13 @@ impl FolderTrust {
     pub fn page(&self) -> String {
         let code = |text: &str| format!("`{}`", reveal_line(text).replace('`', "'"));
         let mut page = format!("{} brings {}.", code(&self.folder), self.summary());
-        page.push_str(if self.is_trusted {
-            " You trust it: all of this is in use.\n"
-        } else {
-            " None of it is used until you trust it.\n"
+        page.push_str(match (self.is_trusted, self.fresh.is_empty()) {
+            (true, true) => " You trust it: all of this is in use.\n",
+            (true, false) => " You trust it. What is new or has changed since is not used until you trust that, too.\n",
+            (false, _) => " None of it is used until you trust it.\n",
         });
         for item in &self.brings {
-            let _ = write!(page, "\n- {} {}", item.kind.word(), code(&item.text));
+            let _ = write!(page, "\n- {} {}{}", item.kind.word(), code(&item.text), self.news(item));
         }
         page
     }

@@ -36,8 +36,8 @@ impl Keeper {
         written.map_err(|error| format!("{}: {error}", path.display()))?;
         if is_kept {
             // Whoever gives an answer has seen what it allows.
-            let item = BroughtItem { kind: BroughtKind::Rule, text: rule };
-            return trusted.add(item).map_err(|error| error.to_string());
+            let item = BroughtItem::new(BroughtKind::Rule, rule);
+            return trusted.add([item]).map_err(|error| error.to_string());
         }
         // It may have been given before answers became rules.
         self.allowed.change(change).map_err(|error| error.to_string())

@@ -172,7 +172,6 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
     let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place), &memory);
-    library.trust_project(trust.is_trusted);
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
         (Some(name), _) => Some(lead_definition(&library, name)?),
         (None, Some(earlier)) => lead_definition(&library, earlier)

@@ -128,7 +128,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         memory,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
-        trusting: rights.trusting,
+        trusting: Some(rights.trusting),
         sandbox: rights.shell.sandbox().cloned(),
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });

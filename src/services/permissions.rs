@@ -16,6 +16,7 @@ use crate::memory::MemoryTrust;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
 use crate::sandbox::Hosts;
 use crate::session::{Allowed, Secrets, Store, TrustedItems};
+use crate::subagent::TrustAnswer;
 use crate::tool::{Fetcher, SearchEngine, Shell, ToolSet, standard_tools};
 
 /// What the rights of a session are made of.
@@ -45,8 +46,8 @@ pub(super) struct Rights {
     pub(super) permissions: Permissions,
     pub(super) shell: Shell,
     pub(super) tools: ToolSet,
-    /// Where it goes that the user trusts the folder, or does not.
-    pub(super) trusting: Option<mpsc::UnboundedSender<bool>>,
+    /// Where it goes what the user trusts of the folder.
+    pub(super) trusting: mpsc::UnboundedSender<TrustAnswer>,
 }
 
 /// Returns the rights of the main agent, and has what changes in them kept and told.

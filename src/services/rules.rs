@@ -115,12 +115,11 @@ impl SessionRules {
     pub(super) fn brought(&self) -> Vec<BroughtItem> {
         let allowing = |list: &&RuleList| list.author == Author::Project && list.effect == RuleEffect::Allow;
         let rules = self.lists.iter().filter(allowing).flat_map(|list| {
-            let item = |rule: &Rule| BroughtItem { kind: BroughtKind::Rule, text: rule.text().to_owned() };
+            let item = |rule: &Rule| BroughtItem::new(BroughtKind::Rule, rule.text());
             list.rules.iter().map(item)
         });
         let theirs = self.directories.iter().filter(|(author, _)| *author == Author::Project);
-        let folders = theirs
-            .map(|(_, path)| BroughtItem { kind: BroughtKind::Directory, text: path.to_string_lossy().into_owned() });
+        let folders = theirs.map(|(_, path)| BroughtItem::new(BroughtKind::Directory, path.to_string_lossy()));
         rules.chain(folders).collect()
     }
 }

@@ -4,7 +4,7 @@
 //! the user has seen it in a list and said yes, or started with `--trust`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -20,6 +20,10 @@ use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::sanitize_line;
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Permissions, RuleSet};
 use crate::session::TrustedItems;
+use crate::subagent::TrustAnswer;
+
+/// New items that are named in a notice.
+const MAX_NAMED: usize = 3;
 
 /// Finds out what the folder brings, and whether the user trusts all of it.
 pub(super) fn look(
@@ -29,16 +33,21 @@ pub(super) fn look(
     (paths, place): (Option<&Paths>, &Place),
     memory: &MemorySources,
 ) -> FolderTrust {
-    let found = agents(library, &place.project).chain(rules.brought()).chain(imports(memory, place));
+    let found = library.brought().into_iter().chain(rules.brought()).chain(imports(memory, place));
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
     brings.dedup();
-    let is_known = || {
-        let trusted = paths.map(|paths| kept(paths, place).read()).unwrap_or_default();
-        brings.iter().all(|item| trusted.contains(item))
-    };
-    let is_trusted = options.trust || is_known();
-    let trust = FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted };
+    let trusted = paths.filter(|_| !options.trust).map(|paths| kept(paths, place).read()).unwrap_or_default();
+    let mut fresh: Vec<BroughtItem> = brings.iter().filter(|item| !trusted.contains(item)).cloned().collect();
+    let is_trusted = options.trust || fresh.is_empty();
+    // Where nothing was trusted before, nothing is news.
+    if is_trusted || trusted.is_empty() {
+        fresh.clear();
+    }
+    if !options.trust {
+        library.trust().set(if is_trusted { trusted } else { Vec::new() });
+    }
+    let trust = FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted, fresh };
     put_in_force(&trust, &memory.trust);
     trust
 }
@@ -47,7 +56,7 @@ pub(super) fn look(
 fn imports(memory: &MemorySources, place: &Place) -> Vec<BroughtItem> {
     let (cwd, project) = (place.cwd.clone(), place.project.clone());
     let read = MemoryReader::under(memory.clone(), cwd, project, RuleSet::default()).read(&BTreeSet::new());
-    let item = |path: PathBuf| BroughtItem { kind: BroughtKind::Import, text: path.to_string_lossy().into_owned() };
+    let item = |path: PathBuf| BroughtItem::new(BroughtKind::Import, path.to_string_lossy());
     read.outside.into_iter().map(item).collect()
 }
 
@@ -56,14 +65,6 @@ fn imports(memory: &MemorySources, place: &Place) -> Vec<BroughtItem> {
 fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
     let imports = trust.brings.iter().filter(|item| item.kind == BroughtKind::Import && trust.is_trusted);
     memory.set(!trust.is_trusted && trust.acts(), imports.map(|item| PathBuf::from(&item.text)).collect());
-}
-
-/// Returns the agent files of the project. Blocks.
-fn agents(library: &Library, project: &Path) -> impl Iterator<Item = BroughtItem> {
-    library.project_files().into_iter().map(move |path| {
-        let inside = path.strip_prefix(project).unwrap_or(&path);
-        BroughtItem { kind: BroughtKind::Agent, text: inside.to_string_lossy().into_owned() }
-    })
 }
 
 fn kept(paths: &Paths, place: &Place) -> TrustedItems {
@@ -87,53 +88,128 @@ pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
     )
 }
 
-/// Says what the folder brings, and starts to carry out what the user says of that. Returns where their word goes; `None`
-/// if the folder brings nothing.
+/// Says what the folder brings, and starts to carry out what the user says of that. Returns where it goes what they trust;
+/// nothing takes it back.
 pub(super) async fn attend(
-    (mut trust, rules, library, memory): (FolderTrust, SessionRules, Arc<Library>, MemoryTrust),
+    (trust, rules, library, memory): (FolderTrust, SessionRules, Arc<Library>, MemoryTrust),
     place: (Option<&Paths>, &Place),
     (permissions, sink): (&Permissions, &Sink),
     handles: &mut SessionHandles,
-) -> Option<mpsc::UnboundedSender<bool>> {
-    if trust.brings.is_empty() {
-        return None;
+) -> mpsc::UnboundedSender<TrustAnswer> {
+    if !trust.brings.is_empty() {
+        sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
     }
-    sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
     if !trust.is_trusted {
         sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
     }
     let kept = place.0.map(|paths| kept(paths, place.1));
-    let (permissions, sink, project) = (permissions.clone(), sink.clone(), place.1.project.clone());
+    let mut watched =
+        Watched { trust, rules, library, memory, kept, permissions: permissions.clone(), sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
+    let mut changes = watched.library.brought_changes();
     handles.trusting = Some(tokio::spawn(async move {
-        while let Some(is_trusted) = waiting.recv().await {
-            // A yes is for what was listed: what has come since is listed first.
-            let (looking, root) = (library.clone(), project.clone());
-            let found = spawn_blocking(move || agents(&looking, &root).collect::<Vec<_>>()).await.unwrap_or_default();
-            let unseen: Vec<BroughtItem> = found.into_iter().filter(|item| !trust.brings.contains(item)).collect();
-            if is_trusted && !unseen.is_empty() {
-                trust.brings.extend(unseen);
-                trust.brings.sort();
-                sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
-                sink.notify("More has come into the folder since it was listed: /trust lists it.".to_owned()).await;
-                continue;
+        loop {
+            tokio::select! {
+                word = waiting.recv() => match word {
+                    Some(TrustAnswer { trusted, taken_in }) => {
+                        watched.answered(trusted).await;
+                        // Nobody waits any more once the program ends.
+                        let _ = taken_in.send(());
+                    }
+                    None => return,
+                },
+                Ok(()) = changes.changed() => {
+                    let found = changes.borrow_and_update().clone();
+                    watched.see(found).await;
+                }
             }
-            trust.is_trusted = is_trusted;
-            put_in_force(&trust, &memory);
-            let brings = if is_trusted { trust.brings.clone() } else { Vec::new() };
-            let (library, kept) = (library.clone(), kept.clone());
-            let written = spawn_blocking(move || {
-                library.trust_project(is_trusted);
-                library.reload();
-                kept.map_or(Ok(()), |kept| kept.write(brings))
-            });
-            permissions.set_ruleset(rules.ruleset(is_trusted));
-            permissions.open_directories(rules.directories(is_trusted));
-            if let Ok(Err(error)) = written.await {
-                sink.notify(format!("Trusted for this session only: {error}.")).await;
-            }
-            sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
         }
     }));
-    Some(words)
+    words
+}
+
+/// What the folder brings, while the program runs.
+struct Watched {
+    trust: FolderTrust,
+    rules: SessionRules,
+    library: Arc<Library>,
+    memory: MemoryTrust,
+    kept: Option<TrustedItems>,
+    permissions: Permissions,
+    sink: Sink,
+}
+
+impl Watched {
+    /// Takes in the agent files that are there now.
+    fn list(&mut self, agents: Vec<BroughtItem>) {
+        let before = std::mem::take(&mut self.trust.brings);
+        let others = before.iter().filter(|item| item.kind != BroughtKind::Agent).cloned();
+        let brings: BTreeSet<BroughtItem> = others.chain(agents).collect();
+        let is_fresh = |item: &BroughtItem| match self.trust.is_trusted {
+            true => !self.library.trust().has(item),
+            false => self.trust.fresh.contains(item) || !before.contains(item),
+        };
+        self.trust.fresh = brings.iter().filter(|item| is_fresh(item)).cloned().collect();
+        self.trust.brings = brings.into_iter().collect();
+    }
+
+    /// Says what has come into the folder while the program runs. It is used only once the user trusts it.
+    async fn see(&mut self, agents: Vec<BroughtItem>) {
+        let before = self.trust.clone();
+        self.list(agents);
+        if self.trust == before {
+            return;
+        }
+        let came: Vec<String> =
+            self.trust.fresh.iter().filter(|item| !before.fresh.contains(item)).map(ToString::to_string).collect();
+        self.sink.emit_session(SessionEvent::FolderTrust { trust: self.trust.clone() }).await;
+        if !came.is_empty() {
+            let (named, rest) = came.split_at(came.len().min(MAX_NAMED));
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            let words = format!("New or changed, not used until you trust it: {}{more}: /trust", named.join(", "));
+            self.sink.notify(words).await;
+        } else if self.trust.is_trusted && !self.library.trust().is_blind() {
+            // What the user has made with the program itself.
+            self.keep().await;
+        }
+    }
+
+    async fn answered(&mut self, trusted: Vec<BroughtItem>) {
+        let looking = self.library.clone();
+        let found = spawn_blocking(move || looking.brought()).await.unwrap_or_default();
+        self.list(found);
+        let is_trusted = !trusted.is_empty();
+        // A yes is for what was listed: what has come since is listed first.
+        if is_trusted && self.trust.brings.iter().any(|item| !trusted.contains(item)) {
+            self.sink.emit_session(SessionEvent::FolderTrust { trust: self.trust.clone() }).await;
+            self.sink.notify("More has come into the folder since it was listed: /trust lists it.".to_owned()).await;
+            return;
+        }
+        self.trust.is_trusted = is_trusted;
+        self.trust.fresh = Vec::new();
+        put_in_force(&self.trust, &self.memory);
+        let trust = self.library.trust();
+        if is_trusted {
+            trust.add(self.trust.brings.iter().cloned());
+        } else {
+            trust.set([]);
+        }
+        let library = self.library.clone();
+        let reloaded = spawn_blocking(move || library.reload());
+        self.permissions.set_ruleset(self.rules.ruleset(is_trusted));
+        self.permissions.open_directories(self.rules.directories(is_trusted));
+        let _ = reloaded.await;
+        self.keep().await;
+        self.sink.emit_session(SessionEvent::FolderTrust { trust: self.trust.clone() }).await;
+    }
+
+    /// Writes down what the user trusts.
+    async fn keep(&self) {
+        let (kept, is_trusted, brings) = (self.kept.clone(), self.trust.is_trusted, self.trust.brings.clone());
+        let write = move |kept: TrustedItems| if is_trusted { kept.add(brings) } else { kept.clear() };
+        let written = spawn_blocking(move || kept.map_or(Ok(()), write)).await;
+        if let Ok(Err(error)) = written {
+            self.sink.notify(format!("Trusted for this session only: {error}.")).await;
+        }
+    }
 }

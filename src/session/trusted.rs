@@ -13,6 +13,8 @@ use crate::permission::BroughtItem;
 
 /// The most bytes of a file that is read.
 const MAX_BYTES: u64 = 4 << 20;
+/// The most items that are kept beside those that the folder brings now; the oldest go first.
+const MAX_OLD_ITEMS: usize = 1_000;
 
 #[derive(Debug, Clone)]
 pub struct TrustedItems {
@@ -44,17 +46,24 @@ impl TrustedItems {
         record.map(|record| record.trusted).unwrap_or_default()
     }
 
-    /// Writes down one thing more that the user trusts. Blocks. Fails if the file cannot be written.
-    pub fn add(&self, item: BroughtItem) -> Result<(), SessionError> {
+    /// Writes down what the user trusts now, beside what they did before: another branch of the project may bring that
+    /// again. Blocks. Fails if the file cannot be written.
+    pub fn add(&self, items: impl IntoIterator<Item = BroughtItem>) -> Result<(), SessionError> {
+        let items: Vec<BroughtItem> = items.into_iter().collect();
         let mut trusted = self.read();
-        if !trusted.contains(&item) {
-            trusted.push(item);
-        }
+        trusted.retain(|before| !items.contains(before));
+        let old = trusted.len().saturating_sub(MAX_OLD_ITEMS);
+        trusted.drain(..old);
+        trusted.extend(items);
         self.write(trusted)
     }
 
-    /// Writes down what the user trusts, in place of what they did before. Blocks. Fails if the file cannot be written.
-    pub fn write(&self, trusted: Vec<BroughtItem>) -> Result<(), SessionError> {
+    /// Takes back all that the user has trusted. Blocks. Fails if the file cannot be written.
+    pub fn clear(&self) -> Result<(), SessionError> {
+        self.write(Vec::new())
+    }
+
+    fn write(&self, trusted: Vec<BroughtItem>) -> Result<(), SessionError> {
         let error = |source| SessionError::new(&self.path, "written", source);
         if let Some(folder) = self.path.parent() {
             create_private_dir(folder).map_err(error)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::{RunMode, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId};
-use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
+use crate::permission::{Answer, ApprovalId, BroughtItem, Grant, Holder, PermissionMode};
 use crate::sandbox::SandboxChange;
 use crate::tool::FileRewind;
 
@@ -65,9 +65,9 @@ pub enum Command {
         answer: Answer,
     },
     SetMode(PermissionMode),
-    /// Use what the folder brings, or use none of it.
+    /// Use what the folder brings: all of this, which the user has seen. With nothing, use none of it.
     TrustFolder {
-        is_trusted: bool,
+        trusted: Vec<BroughtItem>,
     },
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),

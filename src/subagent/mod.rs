@@ -32,4 +32,4 @@ pub use spawn::prompt::PromptEnvironment;
 pub use tools::agent_tool::{AGENT_TOOL, AgentInput, AgentTool};
 pub use tools::offer::AgentOffer;
 pub use tools::task_tools::TASK_TOOLS;
-pub use tree::{KeepReport, Parent, Tree, TreeSetup};
+pub use tree::{KeepReport, Parent, Tree, TreeSetup, TrustAnswer};

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
 use crate::definition::Catalog;
 use crate::memory::MemorySources;
 use crate::message::{AgentId, BudgetLimit, Usage};
-use crate::permission::{Approver, Permissions};
+use crate::permission::{Approver, BroughtItem, Permissions};
 use crate::sandbox::{Sandbox, SandboxChange};
 use crate::session::Secrets;
 use crate::subagent::limits::{Refusal, TreeLimits};
@@ -35,6 +35,15 @@ use crate::worktree::Worktrees;
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
+
+/// What the user trusts of the folder.
+#[derive(Debug)]
+pub struct TrustAnswer {
+    /// All that was listed; nothing for a no.
+    pub trusted: Vec<BroughtItem>,
+    /// Told once it is in force.
+    pub taken_in: oneshot::Sender<()>,
+}
 
 pub struct TreeSetup {
     pub catalog: Arc<Catalog>,
@@ -70,8 +79,8 @@ pub struct TreeSetup {
     pub read_back: ReadBack,
     /// Where files are copied to before agents change them.
     pub copies: FileCopies,
-    /// Where it goes that the user trusts the folder, or does not; `None` where nothing depends on it.
-    pub trusting: Option<mpsc::UnboundedSender<bool>>,
+    /// Where it goes what the user trusts of the folder; `None` where nothing depends on it.
+    pub trusting: Option<mpsc::UnboundedSender<TrustAnswer>>,
     /// What commands run in; `None` where they never run in any.
     pub sandbox: Option<Sandbox>,
 }
@@ -114,6 +123,16 @@ pub struct Parent {
 }
 
 impl Tree {
+    /// Hands on what the user trusts of the folder, and returns once it is in force: what is said next is said with it.
+    pub(in crate::subagent) async fn trust_folder(&self, trusted: Vec<BroughtItem>) {
+        let (taken_in, in_force) = oneshot::channel();
+        let sent = self.setup().trusting.as_ref().map(|trusting| trusting.send(TrustAnswer { trusted, taken_in }));
+        // Nobody listens any more once the program ends.
+        if matches!(sent, Some(Ok(()))) {
+            let _ = in_force.await;
+        }
+    }
+
     #[must_use]
     pub fn new(setup: TreeSetup) -> Self {
         // The user's own requests need a place also where models may not delegate.

@@ -199,6 +199,10 @@ impl EffectRunner {
         let (library, back) = (Arc::clone(&self.library), self.back.clone());
         tokio::task::spawn_blocking(move || {
             let outcome = agent_files(&library, request);
+            // It is the user's own word.
+            if let Ok(FileNews::Created(path) | FileNews::Edited(path)) = &outcome {
+                library.vouch(path);
+            }
             if !matches!(outcome, Ok(FileNews::Listed(_))) {
                 library.reload();
                 let _ = back.send(Event::AgentFiles(FileNews::Listed(library.catalog().listing())));

@@ -11,6 +11,12 @@ use crate::subagent::Command;
 /// Takes in what the folder brings; asks at once if that is not trusted.
 pub(in crate::app) fn found(app: &mut App, trust: &FolderTrust) {
     let before = app.status.trust.replace(trust.clone());
+    // A list that has changed has to be read again.
+    if before.as_ref().is_some_and(|before| before.brings != trust.brings)
+        && matches!(app.overlay.popup(), Some(Popup::Trust { .. }))
+    {
+        app.overlay.open(Popup::Trust { scroll: 0, since: app.out.now() });
+    }
     match before {
         None if !trust.is_trusted && !app.overlay.is_open() && app.playback.is_none() => ask(app),
         Some(before) if before.is_trusted != trust.is_trusted => {
@@ -38,13 +44,14 @@ pub(in crate::app) fn confirm(app: &mut App) {
         app.out.inform("too early: read it first, then press the key again");
     } else {
         app.overlay.close();
-        app.out.send(Command::TrustFolder { is_trusted: true });
+        let trusted = app.status.trust.as_ref().map(|trust| trust.brings.clone()).unwrap_or_default();
+        app.out.send(Command::TrustFolder { trusted });
     }
 }
 
 /// Says no.
 pub(in crate::app) fn refuse(app: &mut App) {
     if app.status.trust.as_ref().is_some_and(|trust| trust.is_trusted) {
-        app.out.send(Command::TrustFolder { is_trusted: false });
+        app.out.send(Command::TrustFolder { trusted: Vec::new() });
     }
 }

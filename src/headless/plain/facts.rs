@@ -8,7 +8,7 @@ use super::rows::SET_IN;
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
 use crate::app::{context_rows, context_total};
 use crate::message::AgentId;
-use crate::permission::FolderTrust;
+use crate::permission::{BroughtItem, FolderTrust};
 use crate::sandbox::SandboxFacts;
 
 #[derive(Debug, Default)]
@@ -44,9 +44,13 @@ impl KnownFacts {
     /// Returns what the folder brings, or that it brings nothing.
     pub(super) fn trust(&self) -> Result<Vec<String>, &'static str> {
         let trust = self.trust.as_ref().ok_or("this folder brings nothing that needs your trust")?;
-        let state = if trust.is_trusted { "trusted" } else { "not trusted: none of it is used" };
-        let items = trust.brings.iter().map(|item| format!("{SET_IN}{item}"));
-        Ok(std::iter::once(format!("{} · {state}", trust.summary())).chain(items).collect())
+        let items = trust.lines().map(|line| format!("{SET_IN}{line}"));
+        Ok(std::iter::once(format!("{} · {}", trust.summary(), trust.state())).chain(items).collect())
+    }
+
+    /// Returns all that the folder brings, as far as it was said.
+    pub(super) fn brought(&self) -> Vec<BroughtItem> {
+        self.trust.as_ref().map(|trust| trust.brings.clone()).unwrap_or_default()
     }
 
     /// Returns what holds in the sandbox, or why that is not known.

@@ -392,7 +392,8 @@ impl PlainSession for Session {
     fn trust(&mut self, words: &str) {
         match words {
             "" => self.say(self.facts.trust()),
-            "yes" | "no" => self.order(Command::TrustFolder { is_trusted: words == "yes" }),
+            "yes" => self.order(Command::TrustFolder { trusted: self.facts.brought() }),
+            "no" => self.order(Command::TrustFolder { trusted: Vec::new() }),
             _ => self.notice("usage: /trust [yes|no]"),
         }
     }

@@ -149,7 +149,11 @@ impl AnswerPart for Facts {
 
 /// Returns the first paragraph of prose, and not of marks, badges and headings.
 fn first_paragraph(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
-    let is_prose = |text: &str| text.starts_with(char::is_alphanumeric) && text.split(' ').count() >= 4;
+    // A short line says something if it ends as a sentence does.
+    let is_prose = |text: &str| {
+        let least = if text.trim_end().ends_with('.') { 2 } else { 4 };
+        text.starts_with(char::is_alphanumeric) && text.split(' ').count() >= least
+    };
     let (first, _) = lines.iter().find(|(_, line)| is_prose(line))?;
     let paragraph = lines.range(first..).map(|(_, line)| line.trim()).take_while(|line| !line.is_empty());
     Some((*first, paragraph.collect::<Vec<_>>().join(" ")))

@@ -198,10 +198,7 @@ impl Conversation {
             }
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
-            Command::TrustFolder { is_trusted } => {
-                // Nobody listens any more once the program ends.
-                self.tree.setup().trusting.as_ref().map(|trusting| trusting.send(is_trusted));
-            }
+            Command::TrustFolder { trusted } => self.tree.trust_folder(trusted).await,
             Command::ChangeSandbox(change) => self.tree.change_sandbox(change).await,
             Command::TestSandbox { path } => self.tree.test_sandbox(path).await,
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use belvedere::definition::{AgentDir, AgentDirs, DefinitionState, KnownNames, Library, Listed, Tier};
+use belvedere::definition::{AgentDir, AgentDirs, DefinitionState, DirBounds, KnownNames, Library, Listed, Tier};
+use belvedere::permission::Owner;
 use tempfile::TempDir;
 
 fn dirs(paths: &[(Tier, PathBuf)]) -> AgentDirs {
@@ -229,4 +230,37 @@ fn an_agent_without_a_usable_tool_is_broken_and_takes_no_place() {
         library.reload();
         assert_eq!(description(&library, "explore").as_deref(), Some("Mine"), "{tools}");
     }
+}
+
+#[test]
+fn a_file_of_the_project_is_used_as_it_was_trusted_byte_by_byte() {
+    let ground = TempDir::new().unwrap();
+    let root = ground.path().canonicalize().unwrap();
+    let (path, file) = (root.join("agents"), root.join("agents/a.md"));
+    write(&file, "a", "Trusted");
+    let bounds = Some(DirBounds { root, owner: Owner::new(nix::unistd::geteuid().as_raw(), None) });
+    let dir = AgentDir { tier: Tier::ProjectClaude, path, bounds };
+    let library = Library::new(vec![dir].into(), Vec::new(), KnownNames::default());
+    let mut changes = library.brought_changes();
+    library.trust().set([]);
+    library.reload();
+    assert_eq!(description(&library, "a"), None);
+    assert!(changes.has_changed().unwrap());
+    let listed = changes.borrow_and_update().clone();
+    assert_eq!((listed.len(), listed[0].text.as_str()), (1, "agents/a.md"));
+    assert_eq!(library.brought(), listed);
+    library.trust().add(listed);
+    library.reload();
+    assert_eq!(description(&library, "a").as_deref(), Some("Trusted"));
+    assert!(!changes.has_changed().unwrap(), "nothing came");
+    // As long, and as old.
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    write(&file, "a", "Tampere");
+    fs::File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
+    library.reload();
+    assert_eq!(description(&library, "a"), None, "it is another file");
+    assert!(changes.has_changed().unwrap());
+    library.vouch(&file);
+    library.reload();
+    assert_eq!(description(&library, "a").as_deref(), Some("Tampere"), "the user has written it");
 }

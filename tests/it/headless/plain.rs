@@ -36,12 +36,16 @@ impl Session {
 
     /// Reads up to a line that holds this.
     pub(super) fn until(&mut self, text: &str) -> String {
+        self.until_any(&[text])
+    }
+
+    pub(super) fn until_any(&mut self, texts: &[&str]) -> String {
         loop {
             let mut line = String::new();
             let read = self.output.read_line(&mut line).unwrap();
-            assert!(read > 0, "no {text:?} in:\n{}", self.seen);
+            assert!(read > 0, "no {texts:?} in:\n{}", self.seen);
             self.seen.push_str(&line);
-            if line.contains(text) {
+            if texts.iter().any(|text| line.contains(text)) {
                 return line;
             }
         }

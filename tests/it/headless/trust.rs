@@ -52,9 +52,24 @@ fn what_is_said_of_a_folder_is_kept_and_what_comes_later_is_asked_about_anew() {
     }
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
     bench.file(".claude/agents/mine.md", "---\nname: mine\ndescription: Another\n---\nYou work.\n");
-    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0), "the same file");
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "not what was trusted");
+    bench.file(".claude/agents/mine.md", "---\nname: mine\ndescription: Brought along\n---\nYou work.\n");
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0), "as it was");
     bench.file(".claude/agents/deep/later.md", "---\nname: later\ndescription: d\n---\nYou work.\n");
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(2));
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("not used until you trust it");
+    session.line("/trust");
+    session.until("agent .claude/agents/deep/later.md (new or changed)");
+    session.line("/trust no");
+    assert_eq!(session.end().0, 0);
+    std::fs::remove_file(bench.project.path().join(".claude/agents/deep/later.md")).unwrap();
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "taken back");
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("not used until you trust it");
+    session.line("/trust yes");
+    assert_eq!(session.end().0, 0);
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
     let kept = bench.home.path().join(".local/state/belvedere");
     let files = walk(&kept).into_iter().filter(|path| path.ends_with("trust.toml")).collect::<Vec<_>>();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -153,15 +168,43 @@ fn an_answer_for_the_project_becomes_a_rule_where_that_is_wanted() {
 }
 
 #[test]
+fn what_comes_or_changes_while_the_program_runs_waits_for_its_own_yes() {
+    let bench = Bench::new();
+    let mut session = super::plain::Session::offline(&bench);
+    // Once it answers, it watches.
+    session.line("hello");
+    session.until("main: I am the built-in offline model");
+    let agent = |what: &str| format!("---\nname: later\ndescription: {what}\n---\nYou work.\n");
+    for what in ["comes", "changes"] {
+        bench.file(".claude/agents/later.md", &agent(what));
+        session.until("New or changed, not used until you trust it: agent .claude/agents/later.md: /trust");
+        session.line("/trust");
+        session.until("1 agent · trusted, but for what is new or has changed");
+        session.until("agent .claude/agents/later.md (new or changed)");
+        session.line("/trust yes");
+        let mut state = String::new();
+        while state != "1 agent · trusted" {
+            session.line("/trust");
+            session.until("1 agent · trusted").trim_end().clone_into(&mut state);
+        }
+    }
+    assert_eq!(session.end().0, 0);
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0), "the yes is kept");
+    bench.file(".claude/agents/later.md", &agent("comes"));
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0), "and so is the one before, for another branch");
+}
+
+#[test]
 fn a_yes_is_for_what_was_listed() {
     let bench = stranger();
     let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
     bench.file(".claude/agents/later.md", "---\nname: later\ndescription: d\n---\nYou work.\n");
     session.line("/trust yes");
-    session.until("More has come into the folder since it was listed");
+    // Whether the watch or the answer meets it first, it is named before a yes counts.
+    session.until_any(&["More has come into the folder since it was listed", "New or changed, not used until"]);
     session.line("/trust");
-    session.until("agent .claude/agents/later.md");
+    session.until("agent .claude/agents/later.md (new or changed)");
     session.line("/trust yes");
     assert_eq!(session.end().0, 0);
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));

@@ -91,10 +91,11 @@ pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec
 /// Returns the question whether to delete an agent's file.
 /// Returns what the keys of the question about a folder do.
 pub(super) fn trust_keys(trust: &FolderTrust, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
-    if trust.is_trusted {
+    if trust.is_trusted && trust.fresh.is_empty() {
         return vec![Line::default(), key("esc", "close (/trust no revokes it)", ctx)];
     }
-    vec![Line::default(), key("y", "trust it: use all of this here", ctx), key("n", "not now: use none of it", ctx)]
+    let no = if trust.is_trusted { "not now: use what you have trusted" } else { "not now: use none of it" };
+    vec![Line::default(), key("y", "trust it: use all of this here", ctx), key("n", no, ctx)]
 }
 
 fn key(chord: &str, what: &str, ctx: &RenderContext<'_>) -> Line<'static> {
