@@ -198,6 +198,11 @@ pub(super) const ROWS: &[SettingRow] = &[
         set: Setter::Switch(|config, on| config.sandbox.network = on),
         project: ProjectRule::Tighten(|config| u64::from(config.sandbox.network)),
     },
+    SettingRow {
+        name: "sandbox.untested_macos",
+        set: Setter::Switch(|config, on| config.sandbox.untested_macos = on),
+        project: ProjectRule::Tighten(|config| u64::from(config.sandbox.untested_macos)),
+    },
     limit("limits.max_parallel", 1..=64, |l, n| l.max_parallel = n, |l| l.max_parallel.into()),
     limit("limits.max_per_request", 0..=1_000, |l, n| l.max_per_request = n, |l| l.max_per_request.into()),
     limit("limits.max_depth", 0..=5, |l, n| l.max_depth = n, |l| l.max_depth.into()),

@@ -73,11 +73,20 @@ pub struct SandboxSettings {
     pub hosts: Vec<String>,
     /// Whether commands have the network.
     pub network: bool,
+    /// Whether the sandbox of macOS is used, which nobody has tested.
+    pub untested_macos: bool,
 }
 
 impl Default for SandboxSettings {
     fn default() -> Self {
-        Self { enabled: true, write: Vec::new(), hide: Vec::new(), hosts: Vec::new(), network: false }
+        Self {
+            enabled: true,
+            write: Vec::new(),
+            hide: Vec::new(),
+            hosts: Vec::new(),
+            network: false,
+            untested_macos: false,
+        }
     }
 }
 

@@ -4,8 +4,11 @@
 //! Invariant: every step is done, or the error says which one could not be and nothing may be started.
 //!
 //! Files are kept twice: read-only mounts also refuse what Landlock has no word for (modes, owners, times), and Landlock
-//! also holds where a mount could not be changed. Landlock keeps processes apart, too: nothing inside can signal or trace
-//! what is outside.
+//! also holds where a mount could not be changed. So are processes: those inside have numbers of their own, by which they
+//! know each other only, and Landlock lets them signal or trace nothing outside.
+//!
+//! Numbers of their own begin with the next process that is started, and its `/proc` has to be mounted from there. So a
+//! first process calls [`separate_processes`], starts a second one, and that one enters.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -19,7 +22,8 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capability_is_in_bounding_set, remove_capability_from_bounding_set, set_capabilities,
+    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, configure_capability_in_ambient_set,
+    remove_capability_from_bounding_set, set_capabilities,
 };
 
 use super::proxy::PORT;
@@ -35,22 +39,25 @@ const DEVICES: [&str; 9] = [
     mounts::TERMINALS, mounts::SHARED_MEMORY,
 ];
 
-/// Puts this process into the sandbox, for good, and everything that it starts from now on. It must have one thread only.
-/// `cwd` is its working directory. Returns the socket that a [`super::SandboxProxy`] serves, unless there is a network.
+/// Numbers the processes apart that this one starts from now on, and gives the next one the rights to [`enter`]. It must
+/// have one thread only.
+pub fn separate_processes() -> Result<(), SandboxError> {
+    unshare_with_users(CloneFlags::CLONE_NEWPID)?;
+    hand_on_rights().map_err(SandboxError::at("rights of the first process"))
+}
+
+/// Puts this process into the sandbox, for good, and everything that it starts from now on. It must have one thread only;
+/// where the policy says that processes are numbered apart, it must be the first of them. `cwd` is its working directory.
+/// Returns the socket that a [`super::SandboxProxy`] serves, unless there is a network.
 pub fn enter(policy: &SandboxPolicy, cwd: &Path) -> Result<Option<TcpListener>, SandboxError> {
-    let (user, group) = (geteuid(), getegid());
-    let mut spaces = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
+    let mut spaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
     if !policy.has_network {
         spaces |= CloneFlags::CLONE_NEWNET;
     }
-    unshare(spaces).map_err(SandboxError::at("namespaces"))?;
-    // Everybody stays who they are. Groups cannot be given up inside, as they may be what keeps files closed.
-    for (file, line) in [
-        ("setgroups", "deny".to_owned()),
-        ("uid_map", format!("{user} {user} 1")),
-        ("gid_map", format!("{group} {group} 1")),
-    ] {
-        std::fs::write(Path::new("/proc/self").join(file), line).map_err(SandboxError::at("names of users"))?;
+    if policy.has_own_processes {
+        unshare(spaces).map_err(SandboxError::at("namespaces"))?;
+    } else {
+        unshare_with_users(spaces)?;
     }
     mounts::change(policy).map_err(SandboxError::at("mounts"))?;
     // It was a place on a mount that has another one on top of it now.
@@ -62,6 +69,30 @@ pub fn enter(policy: &SandboxPolicy, cwd: &Path) -> Result<Option<TcpListener>, 
     restrict_files(policy)?;
     filter::apply().map_err(SandboxError::at("system calls"))?;
     Ok(listener)
+}
+
+/// Leaves namespaces of these kinds, with all rights in the new ones.
+fn unshare_with_users(spaces: CloneFlags) -> Result<(), SandboxError> {
+    let (user, group) = (geteuid(), getegid());
+    unshare(spaces | CloneFlags::CLONE_NEWUSER).map_err(SandboxError::at("namespaces"))?;
+    // Everybody stays who they are. Groups cannot be given up inside, as they may be what keeps files closed.
+    for (file, line) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ] {
+        std::fs::write(Path::new("/proc/self").join(file), line).map_err(SandboxError::at("names of users"))?;
+    }
+    Ok(())
+}
+
+/// Keeps all rights for the program that is started next: to a program of somebody else than root, only these go over.
+fn hand_on_rights() -> rustix::io::Result<()> {
+    let rights = capabilities(None)?.permitted;
+    set_capabilities(None, CapabilitySets { effective: rights, permitted: rights, inheritable: rights })?;
+    let each =
+        (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit)).filter(|right| rights.contains(*right));
+    each.into_iter().try_for_each(|right| configure_capability_in_ambient_set(right, true))
 }
 
 /// Makes the network of its own work, and returns the socket on which it hears of those who want out.

@@ -19,7 +19,13 @@ pub struct SandboxFacts {
     /// What they may not write there, by its name in the first of those.
     pub protected: Vec<String>,
     pub hidden: Vec<String>,
+    /// Why they see the names of other processes; `None` if they see their own only.
+    #[serde(default)]
+    pub shares_processes: Option<String>,
     pub has_network: bool,
+    /// Whether nobody has tried yet that it holds, as on macOS.
+    #[serde(default)]
+    pub is_untested: bool,
     /// Hosts that they can reach where they have no network.
     #[serde(default)]
     pub hosts: Vec<String>,
@@ -38,7 +44,9 @@ impl SandboxFacts {
             writable: listed(&policy.writable),
             protected,
             hidden: policy.hidden.iter().filter(|path| path.exists()).map(|path| shown(path)).collect(),
+            shares_processes: None,
             has_network: policy.has_network,
+            is_untested: cfg!(target_os = "macos"),
             hosts: hosts.names().to_vec(),
         }
     }
@@ -46,6 +54,9 @@ impl SandboxFacts {
     /// Returns one line on whether there is a sandbox.
     pub fn summary(&self) -> String {
         match &self.state {
+            SandboxState::On if self.is_untested => {
+                "The sandbox is on, and untested on this system: commands run in it without a question.".to_owned()
+            }
             SandboxState::On => "The sandbox is on: commands run in it without a question.".to_owned(),
             SandboxState::Off => "The sandbox is off: commands ask before they run.".to_owned(),
             SandboxState::Unavailable(why) => format!("No sandbox here ({why}): commands ask before they run."),
@@ -73,7 +84,18 @@ impl SandboxFacts {
         };
         let others = " You are asked about other hosts; `/permissions` shows your answers.";
         let asked = if self.has_network { "" } else { others };
-        page + "\n" + &network + asked + "\n\nYou are asked whether what is refused may run outside.\n"
+        let processes = match &self.shares_processes {
+            None => "They see their own processes only, which all end with them.".to_owned(),
+            Some(why) => format!(
+                "They see the names of other processes, and reach none of them. Hiding them is refused here: {why}."
+            ),
+        };
+        page + "\n"
+            + &network
+            + asked
+            + "\n\n"
+            + &processes
+            + "\n\nYou are asked whether what is refused may run outside.\n"
     }
 }
 

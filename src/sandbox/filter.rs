@@ -86,10 +86,11 @@ fn rules() -> Result<Rules, BackendError> {
     // Pairs whose ends could send to the sockets of others.
     let kind = |kind: i32| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(0xf), u64::from(kind.unsigned_abs()))?]);
     rules.insert(libc::SYS_socketpair, vec![kind(libc::SOCK_DGRAM)?, kind(libc::SOCK_RAW)?]);
-    // Sockets of the user's own programs, such as an agent for keys, a desktop's bus, or containers.
-    let family = |family: i32| SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, u64::from(family.unsigned_abs()))?]);
-    let families = [libc::AF_UNIX, libc::AF_PACKET, libc::AF_VSOCK, libc::AF_ALG, libc::AF_BLUETOOTH];
-    rules.insert(libc::SYS_socket, families.into_iter().map(family).collect::<Result<_, _>>()?);
+    // Sockets of the user's own programs, such as an agent for keys, a desktop's bus, or containers; and all families that
+    // no namespace keeps apart, or that have the kernel load something.
+    let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let others = families.map(|family| is(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
+    rules.insert(libc::SYS_socket, vec![SeccompRule::new(others.into_iter().collect::<Result<_, _>>()?)?]);
     Ok(with_short(rules))
 }
 

@@ -21,16 +21,18 @@ mod mounts;
 mod places;
 mod policy;
 mod proxy;
+mod seatbelt;
 mod session;
 
 pub use denial::{RefusedLine, refused_line};
 pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
-pub use enter::enter;
+pub use enter::{enter, separate_processes};
 pub use facts::SandboxFacts;
 pub use places::{GitDirs, SandboxPlaces, SecretPlaces};
 pub use policy::{Intrusion, SandboxPolicy};
 pub use proxy::{HostEntry, Hosts, SandboxProxy};
+pub use seatbelt::{SEATBELT, seatbelt_profile};
 pub use session::{Sandbox, SandboxChange, SandboxState};
 
 /// Why a command cannot run in the sandbox.
@@ -47,8 +49,14 @@ impl SandboxError {
     }
 }
 
-/// Refuses: only Linux has a sandbox so far.
+/// Refuses: no process enters it by itself there.
+#[cfg(not(target_os = "linux"))]
+pub fn separate_processes() -> Result<(), SandboxError> {
+    Err(SandboxError { step: "this system", source: "a process cannot enter a sandbox there".into() })
+}
+
+/// Refuses: no process enters it by itself there; on macOS, another program applies [`seatbelt_profile`].
 #[cfg(not(target_os = "linux"))]
 pub fn enter(_policy: &SandboxPolicy, _cwd: &std::path::Path) -> Result<Option<std::net::TcpListener>, SandboxError> {
-    Err(SandboxError { step: "this system", source: "no sandbox is known for it".into() })
+    Err(SandboxError { step: "this system", source: "a process cannot enter a sandbox there".into() })
 }

@@ -14,6 +14,8 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::SandboxPolicy;
 
+/// Where the kernel lists processes. It is mounted anew for processes with numbers of their own.
+const PROCESSES: &str = "/proc";
 /// Where programs share memory by name; each sandbox has its own.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 /// Where terminals are, and what makes new ones.
@@ -23,6 +25,11 @@ pub(super) const TERMINAL_MAKER: &str = "/dev/ptmx";
 pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
     // Nothing of this is seen outside, and nothing that is mounted there from now on comes in.
     set(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
+    if policy.has_own_processes {
+        let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("proc"), PROCESSES, Some("proc"), flags, None::<&str>)
+            .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), format!("{PROCESSES}: {errno}")))?;
+    }
     let before = mount_points()?;
     for folder in &policy.writable {
         set(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;

@@ -113,8 +113,8 @@ impl SandboxPlaces {
                     vacant.push((place.clone(), place.read_link().ok()));
                 }
                 Ok(_) => protected.push(place),
-                // Where its folder is missing, that folder is what would appear.
-                Err(_) => vacant.push((missing(&place), None)),
+                // A repository that appears is one that nobody has looked at, whatever it holds.
+                Err(_) => vacant.push((missing_repository(&place).unwrap_or(place), None)),
             }
         }
         let is_inside = |place: &Path| kept.iter().any(|folder| place.starts_with(folder) && place != *folder);
@@ -132,7 +132,7 @@ impl SandboxPlaces {
         hidden.dedup();
         let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
         let (masks, has_network) = (self.masks.clone(), self.has_network);
-        Ok(SandboxPolicy { writable, protected, vacant, hidden, masks, has_network })
+        Ok(SandboxPolicy { writable, protected, vacant, hidden, masks, has_own_processes: false, has_network })
     }
 
     /// Returns what other programs run or obey in folders that can be written.
@@ -189,10 +189,10 @@ fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
     path.as_ref().canonicalize().ok()
 }
 
-/// Returns the first part of a path that does not exist.
-fn missing(path: &Path) -> PathBuf {
+/// Returns the folder of git that a path lies in, if it does not exist.
+fn missing_repository(path: &Path) -> Option<PathBuf> {
     let absent = path.ancestors().take_while(|part| part.symlink_metadata().is_err());
-    absent.last().unwrap_or(path).to_path_buf()
+    absent.last().filter(|part| part.ends_with(".git")).map(Path::to_path_buf)
 }
 
 /// Returns what has to be hidden so that all of `path` is but the folders in `kept`.

@@ -22,6 +22,9 @@ pub struct SandboxPolicy {
     pub hidden: Vec<PathBuf>,
     /// An empty file and an empty folder that nobody may open, in the place of what is hidden.
     pub masks: (PathBuf, PathBuf),
+    /// Whether its processes are numbered apart, so that they neither see nor reach others, and end with the first of them.
+    #[serde(default)]
+    pub has_own_processes: bool,
     /// Whether it has the network of this machine. Without, it has one of its own, on which only itself answers, and the
     /// proxy.
     pub has_network: bool,
@@ -40,18 +43,25 @@ impl SandboxPolicy {
     /// called when the command and its processes have ended.
     #[must_use]
     pub fn evict(&self) -> Vec<Intrusion> {
+        let is_ours = |part: &Path| self.writable.iter().any(|folder| part.starts_with(folder) && part != folder);
+        // A link to its folder has appeared with it, and would lead there again.
+        let link_to = |path: &Path| {
+            let links = path.ancestors().skip(1).take_while(|part| is_ours(part)).filter(|part| part.is_symlink());
+            links.last().map(Path::to_path_buf)
+        };
         let appeared = self.vacant.iter().filter(|(path, link)| match (path.symlink_metadata(), link) {
             (Err(_), link) => link.is_some(),
             (Ok(_), None) => true,
             (Ok(_), Some(target)) => path.read_link().ok().as_ref() != Some(target),
         });
-        let moved = appeared.map(|(path, link)| {
+        let moved = appeared.map(|(place, link)| {
+            let path = &link_to(place).unwrap_or_else(|| place.clone());
             let moved_to = move_aside(path).ok();
             if let Some(target) = link
-                && real_folder(path).is_ok()
+                && real_folder(place).is_ok()
             {
                 // It fails where something could not be moved, which is said.
-                let _ = std::os::unix::fs::symlink(target, path);
+                let _ = std::os::unix::fs::symlink(target, place);
             }
             Intrusion { path: path.clone(), moved_to }
         });

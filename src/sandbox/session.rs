@@ -29,6 +29,8 @@ struct Inner {
     cache: PathBuf,
     places: SandboxPlaces,
     state: RwLock<SandboxState>,
+    /// Why processes inside are not numbered apart; `None` if they are.
+    shares_processes: RwLock<Option<String>>,
     hosts: RwLock<Hosts>,
 }
 
@@ -60,7 +62,8 @@ impl Sandbox {
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
-        Ok(Self(Arc::new(Inner { folder, cache, places, state, hosts: RwLock::new(hosts) })))
+        let (shares_processes, hosts) = (RwLock::default(), RwLock::new(hosts));
+        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts })))
     }
 
     /// Removes what sessions have left whose program was killed. Blocks.
@@ -74,6 +77,15 @@ impl Sandbox {
 
     pub fn set_state(&self, state: SandboxState) {
         *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// Has processes inside see the others of this machine from now on, for this reason.
+    pub fn share_processes(&self, why: String) {
+        *self.0.shares_processes.write().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+
+    fn shares_processes(&self) -> Option<String> {
+        self.0.shares_processes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes a change that holds for the next command. Where there can be no sandbox, none is turned on.
@@ -115,7 +127,7 @@ impl Sandbox {
             Ok(policy) => (self.state(), policy),
             Err(error) => (SandboxState::Unavailable(error.to_string()), SandboxPolicy::default()),
         };
-        SandboxFacts::new(state, &policy, &self.hosts())
+        SandboxFacts { shares_processes: self.shares_processes(), ..SandboxFacts::new(state, &policy, &self.hosts()) }
     }
 
     pub fn is_on(&self) -> bool {
@@ -124,7 +136,9 @@ impl Sandbox {
 
     /// See [`SandboxPlaces::policy`]. Blocks.
     pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
-        self.0.places.policy(project, git)
+        let policy = self.0.places.policy(project, git)?;
+        let has_own_processes = cfg!(target_os = "linux") && self.shares_processes().is_none();
+        Ok(SandboxPolicy { has_own_processes, ..policy })
     }
 
     /// Returns the variables that a command needs inside: where its temporary files and its caches lie.

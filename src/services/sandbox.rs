@@ -16,6 +16,9 @@ use crate::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
 use crate::session::project_dir;
 use crate::tool::Shell;
 
+/// Why there is no sandbox on macOS unless the user asks for it.
+const UNTESTED: &str = "nobody has tested it on macOS; `sandbox.untested_macos = true` turns it on";
+
 /// What the shell of a session is made of.
 type MadeOf<'a> = (&'a Options, &'a Config, Option<&'a Paths>, &'a ProjectRoot);
 
@@ -33,7 +36,14 @@ pub(super) async fn shell(
     match of_session(&config.sandbox, paths, &ground.root, (denied, rules.directories(trust.is_trusted))) {
         Ok(sandbox) => {
             let shell = shell.with_sandbox(sandbox.clone());
-            kept.checking = Some(look(shell.clone(), sandbox, ground.root.clone(), sink.clone()));
+            let is_wanted = sandbox.is_on();
+            if cfg!(target_os = "macos") {
+                sandbox.share_processes("macOS does not number them apart".to_owned());
+                if is_wanted && !config.sandbox.untested_macos {
+                    sandbox.set_state(SandboxState::Unavailable(UNTESTED.to_owned()));
+                }
+            }
+            kept.checking = Some(look(shell.clone(), sandbox, is_wanted, (ground.root.clone(), sink.clone())));
             shell
         }
         Err(error) => {
@@ -75,16 +85,16 @@ fn of_session(
 }
 
 /// Finds out whether the system has the sandbox, and says so.
-fn look(shell: Shell, sandbox: Sandbox, root: PathBuf, sink: Sink) -> AbortOnDrop {
+fn look(shell: Shell, sandbox: Sandbox, is_wanted: bool, (root, sink): (PathBuf, Sink)) -> AbortOnDrop {
     AbortOnDrop(tokio::spawn(async move {
-        let was_on = sandbox.is_on();
         shell.check_sandbox().await;
         let looking = move || {
             Sandbox::sweep();
             sandbox.facts(&root)
         };
         let Ok(facts) = tokio::task::spawn_blocking(looking).await else { return };
-        if was_on && matches!(facts.state, SandboxState::Unavailable(_)) {
+        let is_news = matches!(facts.state, SandboxState::Unavailable(_)) || facts.is_untested;
+        if is_wanted && is_news {
             sink.notify(facts.summary()).await;
         }
         sink.emit_session(SessionEvent::SandboxChanged { facts }).await;

@@ -15,7 +15,7 @@ use super::{Group, Shell};
 use crate::git::Repository;
 use crate::message::HostPort;
 use crate::program::SearchPath;
-use crate::sandbox::{GitDirs, Hosts, SandboxPolicy, SandboxState};
+use crate::sandbox::{GitDirs, Hosts, Sandbox, SandboxPolicy, SandboxState};
 use crate::tool::{SandboxUse, ToolContext};
 
 /// How long a command that does nothing may take inside before the sandbox counts as unavailable.
@@ -90,6 +90,19 @@ impl Shell {
 
     async fn try_sandbox(&self) -> Option<String> {
         let sandbox = self.sandbox()?;
+        let refusal = match self.try_once(sandbox).await {
+            None => return None,
+            Some(why) => why,
+        };
+        // Some containers refuse a `/proc` for processes with numbers of their own. All else holds without.
+        sandbox.share_processes(refusal);
+        let why = self.try_once(sandbox).await?;
+        sandbox.set_state(SandboxState::Unavailable(why.clone()));
+        Some(why)
+    }
+
+    /// Runs a command that does nothing in the sandbox as it is. Returns why it did not.
+    async fn try_once(&self, sandbox: &Sandbox) -> Option<String> {
         let (line, search) = (OsString::from("exit 7"), SearchPath::of_process(&[]));
         let run = async {
             let looking = sandbox.clone();
@@ -100,13 +113,11 @@ impl Shell {
             group.end().await;
             std::io::Result::Ok(status.and_then(|status| status.code()))
         };
-        let why = match timeout(CHECK_LIMIT, run).await {
-            Ok(Ok(Some(7))) => return None,
-            Ok(Ok(_)) => "a command did not run in it".to_owned(),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "it takes too long".to_owned(),
-        };
-        sandbox.set_state(SandboxState::Unavailable(why.clone()));
-        Some(why)
+        match timeout(CHECK_LIMIT, run).await {
+            Ok(Ok(Some(7))) => None,
+            Ok(Ok(_)) => Some("a command did not run in it".to_owned()),
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("it takes too long".to_owned()),
+        }
     }
 }

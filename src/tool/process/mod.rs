@@ -6,6 +6,7 @@
 //! drop is the end of this program.
 
 mod environment;
+mod family;
 pub(super) mod guard;
 pub(super) mod inside;
 pub(super) mod output;

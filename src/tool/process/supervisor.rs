@@ -5,6 +5,10 @@
 //! supervisor (`PR_SET_CHILD_SUBREAPER`), so that neither a session of its own nor a double fork leads out. Where the
 //! system knows no subreapers, the command's process group is ended.
 //!
+//! In the sandbox there are two: the one that we start starts another, which has the number 1 among processes that are
+//! numbered apart, and is the supervisor. No process there can end it or see the one above, and the kernel ends all of
+//! them when it ends.
+//!
 //! Owns that process and its words with us, which go over its standard input, a socket. Leaves our side to `process`.
 //! Invariants: while it runs it knows no other children than those of its command; it holds no end of the command's
 //! output; it exits when nothing is left that it could end.
@@ -15,13 +19,11 @@ use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use nix::errno::Errno;
 use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use serde::{Deserialize, Serialize};
@@ -30,12 +32,18 @@ use tokio::net::UnixStream;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use tokio::time::{Instant, timeout};
 
-#[cfg(target_os = "linux")]
-use super::tree;
-use crate::sandbox::{self, SandboxPolicy};
+use super::family::Family;
+use crate::sandbox::{self, SEATBELT, SandboxPolicy, seatbelt_profile};
 
 /// The argument that makes this program a supervisor.
 pub(super) const SUPERVISE: &str = "__supervise-command";
+/// The argument of a supervisor that is the first of processes with numbers of their own.
+const SUPERVISE_APART: &str = "__supervise-command-apart";
+/// This program, also if its file was replaced.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+/// Begins a request: whether a second supervisor carries it out, see above.
+const APART: u8 = b'a';
+const TOGETHER: u8 = b't';
 /// Bytes of a request: more than any command line the system takes.
 const MAX_REQUEST: u32 = 4 << 20;
 /// How long what is ending by itself may take before it counts as left behind.
@@ -75,18 +83,20 @@ pub(super) const AT_ONCE: u8 = b'!';
 
 /// Returns the bytes that ask a supervisor to run a program with these arguments, in the sandbox if there is a policy.
 pub(super) fn request(policy: Option<&SandboxPolicy>, program: &OsStr, arguments: &[&OsStr]) -> io::Result<Vec<u8>> {
+    let way = if policy.is_some_and(|policy| policy.has_own_processes) { APART } else { TOGETHER };
     let policy = policy.map(serde_json::to_string).transpose()?.unwrap_or_default();
     let words = [OsStr::new(&policy), program];
     let words: Vec<&[u8]> = words.iter().chain(arguments).map(|word| word.as_bytes()).collect();
     let body = words.join(&0);
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
-    Ok([&length.to_le_bytes()[..], &body].concat())
+    Ok([&[way], &length.to_le_bytes()[..], &body].concat())
 }
 
 /// Runs as a supervisor if the arguments of this process say so. To be called before anything else.
 pub fn supervise_if_asked() -> Option<ExitCode> {
-    let is_asked = std::env::args_os().nth(1).is_some_and(|argument| argument == SUPERVISE);
-    is_asked.then(|| match supervise() {
+    let argument = std::env::args_os().nth(1)?;
+    let is_first = argument == SUPERVISE_APART;
+    (is_first || argument == SUPERVISE).then(|| match supervise(is_first) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "belvedere: {SUPERVISE} is for internal use: {error}");
@@ -95,7 +105,7 @@ pub fn supervise_if_asked() -> Option<ExitCode> {
     })
 }
 
-fn supervise() -> io::Result<()> {
+fn supervise(is_first: bool) -> io::Result<()> {
     let control = std::os::unix::net::UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     control.peer_addr()?;
     control.set_nonblocking(true)?;
@@ -105,12 +115,27 @@ fn supervise() -> io::Result<()> {
     {
         nix::sys::prctl::set_child_subreaper(true)?;
         nix::sys::prctl::set_name(c"belvedere-run")?;
+        if is_first {
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+        }
     }
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let signals = Signals { child: signal(SignalKind::child())?, end: ending_signals()? };
         let mut control = UnixStream::from_std(control)?;
-        let Some(Request { policy, program, arguments }) = receive(&mut control).await else { return Ok(()) };
-        match enter_sandbox(&policy).and_then(|listener| Ok(listener.map(|it| hand_over(&control, &it)).transpose()?)) {
+        if !is_first {
+            match control.read_u8().await {
+                Ok(APART) => return attend_first(control, signals).await,
+                Ok(_) => {}
+                Err(_) => return Ok(()),
+            }
+        }
+        let Some(Request { policy, mut command }) = receive(&mut control).await else { return Ok(()) };
+        let confined = if cfg!(target_os = "macos") {
+            put_behind_seatbelt(&policy, &mut command).map(|()| None)
+        } else {
+            enter_sandbox(&policy)
+        };
+        match confined.and_then(|listener| Ok(listener.map(|it| hand_over(&control, &it)).transpose()?)) {
             Ok(_) => {}
             Err(error) => {
                 say(&mut control, &SupervisorMessage::NotStarted(format!("the sandbox failed: {error}"))).await;
@@ -120,8 +145,9 @@ fn supervise() -> io::Result<()> {
         // Nobody but root may look into this process or change it.
         #[cfg(target_os = "linux")]
         nix::sys::prctl::set_dumpable(false)?;
+        let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         let mut command = match (policy.is_empty(), strays()) {
-            (false, strays) if !strays.is_empty() => without(&strays, &program),
+            (false, strays) if !strays.is_empty() => without(&strays, program),
             _ => Command::new(program),
         };
         command.args(arguments).stdin(Stdio::null()).process_group(0);
@@ -131,7 +157,7 @@ fn supervise() -> io::Result<()> {
                 let_go_of_output()?;
                 say(&mut control, &SupervisorMessage::Started).await;
                 let id = Pid::from_raw(leader.id().cast_signed());
-                let family = Family { id, leader: Some(leader), has_children: true };
+                let family = Family { id, leader: Some(leader), has_children: true, is_apart: is_first };
                 Supervisor { family, control, signals }.run().await;
             }
             Err(error) => say(&mut control, &SupervisorMessage::NotStarted(error.to_string())).await,
@@ -140,12 +166,48 @@ fn supervise() -> io::Result<()> {
     })
 }
 
+/// Starts the supervisor that is the first of processes with numbers of their own, and stays until it is gone.
+async fn attend_first(mut control: UnixStream, mut signals: Signals) -> io::Result<()> {
+    let stdin = control.as_fd().try_clone_to_owned()?;
+    let first = sandbox::separate_processes().map_err(|error| error.to_string()).and_then(|()| {
+        let started = Command::new(THIS_PROGRAM).arg(SUPERVISE_APART).stdin(Stdio::from(stdin)).spawn();
+        started.map_err(|error| format!("the first process: {error}"))
+    });
+    let mut first = match first {
+        Ok(first) => first,
+        Err(error) => {
+            say(&mut control, &SupervisorMessage::NotStarted(format!("the sandbox failed: {error}"))).await;
+            return Ok(());
+        }
+    };
+    drop(control);
+    let_go_of_output()?;
+    let number = Pid::from_raw(first.id().cast_signed());
+    while first.try_wait()?.is_none() {
+        if signals.next().await {
+            let _ = nix::sys::signal::kill(number, Signal::SIGTERM);
+        }
+    }
+    Ok(())
+}
+
 /// Enters the sandbox that a policy describes, if there is one. Returns where its programs ask for a way out.
 fn enter_sandbox(policy: &[u8]) -> Result<Option<TcpListener>, Box<dyn std::error::Error>> {
     if policy.is_empty() {
         return Ok(None);
     }
     Ok(sandbox::enter(&serde_json::from_slice(policy)?, &std::env::current_dir()?)?)
+}
+
+/// Has another program apply the sandbox of macOS, if there is a policy, and then become the command.
+fn put_behind_seatbelt(policy: &[u8], command: &mut Vec<OsString>) -> Result<(), Box<dyn std::error::Error>> {
+    if policy.is_empty() {
+        return Ok(());
+    }
+    let profile = seatbelt_profile(&serde_json::from_slice(policy)?);
+    let profile = profile.map_err(|path| format!("no profile can name {}", path.display()))?;
+    command.splice(0..0, [SEATBELT, "-p", &profile].map(OsString::from));
+    Ok(())
 }
 
 /// Returns the numbers of open files that a command would be given beside the usual three: whoever started Belvedere may
@@ -204,8 +266,8 @@ fn ending_signals() -> io::Result<[Arrivals; 4]> {
 struct Request {
     /// As JSON; nothing is for a command that runs outside.
     policy: Vec<u8>,
-    program: OsString,
-    arguments: Vec<OsString>,
+    /// The program and its arguments.
+    command: Vec<OsString>,
 }
 
 /// Reads the request; `None` if we are gone before it is complete.
@@ -215,7 +277,7 @@ async fn receive(control: &mut UnixStream) -> Option<Request> {
     control.read_exact(&mut body).await.ok()?;
     let mut words = body.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
     let policy = words.next()?.into_encoded_bytes();
-    Some(Request { policy, program: words.next()?, arguments: words.collect() })
+    Some(Request { policy, command: words.collect() })
 }
 
 /// Says something; nobody may be listening any more.
@@ -360,81 +422,5 @@ async fn asked(control: &mut UnixStream) -> Manner {
 async fn asked_at_once(control: &mut UnixStream) {
     if asked(control).await == Manner::Gently {
         std::future::pending::<()>().await;
-    }
-}
-
-struct Family {
-    /// The command's own process, and its group.
-    id: Pid,
-    /// The same until its end was noticed.
-    leader: Option<Child>,
-    /// Whether there were children when they were last looked at.
-    has_children: bool,
-}
-
-impl Family {
-    /// Notices who has ended. Returns what is said of the leader if it is among them.
-    fn reap(&mut self) -> Option<SupervisorMessage> {
-        // The library knows each way to end; what is reaped below may have ended in a way that has no name.
-        let mut ended = match self.leader.as_mut().map(Child::try_wait) {
-            Some(Ok(Some(status))) => Some(Some(status.into_raw())),
-            Some(Err(_)) => Some(None),
-            Some(Ok(None)) | None => None,
-        };
-        loop {
-            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(process, code)) if process == self.id => ended = Some(Some(code << 8)),
-                Ok(WaitStatus::Signaled(process, signal, _)) if process == self.id => ended = Some(Some(signal as i32)),
-                Ok(WaitStatus::StillAlive) => {
-                    self.has_children = true;
-                    break;
-                }
-                Ok(_) | Err(Errno::EINTR | Errno::EINVAL) => {}
-                Err(_) => {
-                    self.has_children = false;
-                    break;
-                }
-            }
-        }
-        if ended.is_some() {
-            self.leader = None;
-        }
-        ended.map(SupervisorMessage::Ended)
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[expect(clippy::unused_self, reason = "elsewhere the group is asked for by its number")]
-impl Family {
-    /// A process that loses its parent becomes our child, so that nobody is left when there is no child.
-    fn has_members(&self) -> bool {
-        self.has_children
-    }
-
-    fn signal(&self, signal: Signal) {
-        for process in tree::descendants(nix::unistd::getpid()) {
-            let _ = nix::sys::signal::kill(process, signal);
-        }
-    }
-
-    fn count(&self) -> usize {
-        let members = tree::descendants(nix::unistd::getpid());
-        members.into_iter().filter(|member| tree::Stat::of(*member).is_some_and(|stat| !stat.is_zombie)).count()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Family {
-    fn has_members(&self) -> bool {
-        self.has_children || nix::sys::signal::killpg(self.id, None) != Err(Errno::ESRCH)
-    }
-
-    fn signal(&self, signal: Signal) {
-        let _ = nix::sys::signal::killpg(self.id, signal);
-    }
-
-    /// Nobody tells how many they are.
-    fn count(&self) -> usize {
-        1
     }
 }

@@ -2,6 +2,7 @@
 
 mod bypasses;
 mod repository;
+mod seatbelt;
 mod status;
 mod world;
 

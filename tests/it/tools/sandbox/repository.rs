@@ -157,7 +157,8 @@ async fn nothing_is_moved_aside_beyond_a_link() {
     std::fs::create_dir(&victim).unwrap();
     std::fs::write(victim.join("attributes"), "as it was").unwrap();
     let output = inside.bash(&format!("mv .git/info .git/i2; ln -s {} .git/info", victim.display())).await;
-    assert!(text_of(&output).contains("could not be moved"), "{}", text_of(&output));
+    assert!(text_of(&output).contains(".git/info as it is: what appeared there was moved"), "{}", text_of(&output));
+    assert!(root.join(".git/info").symlink_metadata().is_err(), "the link leads nowhere any more");
     assert_eq!(std::fs::read_to_string(victim.join("attributes")).unwrap(), "as it was");
     // A link that is put back is put where it was, and nowhere else.
     std::fs::create_dir_all(root.join(".github")).unwrap();
@@ -168,4 +169,39 @@ async fn nothing_is_moved_aside_beyond_a_link() {
     assert!(!root.join(".vscode").exists());
     inside.refused("for i in 1 2 3; do touch .mcp.json.blocked-$i; done; touch .mcp.json").await;
     assert!(!root.join(".mcp.json").exists());
+}
+
+#[tokio::test]
+async fn beside_a_protected_place_that_is_missing_folders_are_made() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    inside
+        .works("mkdir -p .github/ISSUE_TEMPLATE .cargo && echo x > .github/ISSUE_TEMPLATE/bug.md && touch .cargo/x")
+        .await;
+    assert!(root.join(".github/ISSUE_TEMPLATE/bug.md").exists() && root.join(".cargo/x").exists());
+    inside.refused("mkdir -p .github/workflows && echo x > .github/workflows/ci.yml").await;
+    inside.refused("echo '[build]' > .cargo/config.toml").await;
+    assert!(!root.join(".github/workflows").exists() && !root.join(".cargo/config.toml").exists());
+    // By way of a link that has come with it, too.
+    inside.refused("rm -r .cargo; mkdir evil; touch evil/config.toml; ln -s evil .cargo").await;
+    assert!(root.join(".cargo").symlink_metadata().is_err());
+    inside.works("ln -s evil2 .cargo").await;
+    inside.refused("mkdir evil2; touch evil2/config.toml").await;
+    assert!(!root.join(".cargo/config.toml").exists());
+}
+
+#[tokio::test]
+async fn settings_of_editors_agents_and_packages_are_protected_as_others_are() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    for name in
+        [".npmrc", ".cursor/mcp.json", ".zed/tasks.json", ".devcontainer/devcontainer.json", ".exrc", ".gitlab-ci.yml"]
+    {
+        let command = format!("mkdir -p $(dirname {name}); echo x > {name}");
+        inside.refused(&command).await;
+        assert!(!root.join(name).exists(), "{name}");
+        inside.bench.put(name, "as it was");
+        inside.refused(&command).await;
+        assert_eq!(std::fs::read_to_string(root.join(name)).unwrap(), "as it was", "{name}");
+    }
 }

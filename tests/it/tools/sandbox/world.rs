@@ -21,11 +21,8 @@ async fn the_world_is_out_of_reach() {
         python("import socket; socket.getaddrinfo(\"example.com\", 80)"),
         python(&format!("import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\")")),
         python("import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"),
-        format!("kill -9 {pid}"),
-        format!("kill -0 {pid}"),
-        format!("cat /proc/{pid}/environ"),
-        format!("head -c 1 /proc/{pid}/mem"),
-        format!("readlink -v /proc/{pid}/fd/0"),
+        python("import socket; socket.socket(21, socket.SOCK_SEQPACKET)"),
+        python("import socket; socket.socket(42, socket.SOCK_DGRAM)"),
         "unshare -Ur true".to_owned(),
         "unshare -m true".to_owned(),
         "mount -t tmpfs none .".to_owned(),
@@ -44,7 +41,16 @@ async fn the_world_is_out_of_reach() {
     ] {
         inside.refused(&command).await;
     }
-    assert!(inside.bash(&python("import os; os.setuid(12345)")).await.is_error);
+    for command in [
+        format!("kill -9 {pid}"),
+        format!("kill -0 {pid}"),
+        format!("cat /proc/{pid}/environ"),
+        format!("head -c 1 /proc/{pid}/mem"),
+        format!("readlink -v /proc/{pid}/fd/0"),
+        python("import os; os.setuid(12345)"),
+    ] {
+        assert!(inside.bash(&command).await.is_error, "{command}");
+    }
     let rights = inside.works("grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status").await;
     assert!(
         rights.lines().filter(|line| line.starts_with("Cap")).all(|line| line.ends_with("0000000000000000")),
@@ -143,4 +149,68 @@ async fn others_terminals_limits_and_sockets_are_out_of_reach() {
     inside.refused(&format!("python3 -c '{pair}'")).await;
     inside.works("python3 -c 'import pty; pty.spawn([\"true\"]); import os; print(os.openpty())'").await;
     inside.works("nice true; ulimit -n 100").await;
+}
+
+/// Returns how many processes of this machine have these words on their command line.
+fn processes_with(words: &str) -> usize {
+    let numbers = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cmdline"));
+    let lines = numbers.filter_map(|line| std::fs::read(line).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(words)).count()
+}
+
+#[tokio::test]
+async fn processes_inside_see_their_own_only() {
+    let Some(inside) = Inside::new().await else { return };
+    if inside.sandbox.facts(&inside.bench.context.project).shares_processes.is_some() {
+        return;
+    }
+    let listed =
+        inside.works("cat /proc/[0-9]*/cmdline | tr '\\0' ' '; echo; ls -d /proc/[0-9]* | wc -l; echo $$").await;
+    assert!(!listed.contains("--test-threads") && !listed.contains("deps/it-"), "{listed}");
+    let numbers: Vec<u32> = listed.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    assert!(numbers.iter().all(|number| *number < 20), "{listed}");
+    // The first process is the supervisor: nobody there ends it, stops it or looks into it.
+    for command in ["cat /proc/1/environ", "readlink -v /proc/1/fd/0", "head -c 1 /proc/1/mem", "ls /proc/1/root/"] {
+        inside.refused(command).await;
+    }
+    let said = inside.works("kill -9 1; kill -STOP 1; kill -9 $PPID; echo still here; exec echo over").await;
+    assert!(said.contains("still here") && said.contains("over"), "{said}");
+    let output = inside.bash("kill -9 -1; kill -9 $$").await;
+    assert!(output.is_error, "{}", text_of(&output));
+    inside.works("echo and the next one runs").await;
+}
+
+#[tokio::test]
+async fn nothing_that_a_command_has_started_outlives_it() {
+    let Some(inside) = Inside::new().await else { return };
+    if inside.sandbox.facts(&inside.bench.context.project).shares_processes.is_some() {
+        return;
+    }
+    // Each process starts the next, in a session of its own, and ends: a list of them is always too old.
+    let word = format!("RUNNER{}", std::process::id());
+    inside.bench.put(
+        "run.py",
+        "import os, signal, sys\nfor s in (signal.SIGTERM, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)\n\
+         print('runs', flush=True)\nos.dup2(os.open('/dev/null', os.O_RDWR), 1); os.dup2(1, 2)\n\
+         while True:\n    if os.fork(): os._exit(0)\n    os.setsid()\n",
+    );
+    let line = format!("(python3 run.py {word} &) | head -1; kill -9 1 $PPID; echo over");
+    let output = inside.bash(&line).await;
+    assert!(text_of(&output).contains("over"), "{}", text_of(&output));
+    assert_eq!(processes_with(&word), 0, "{}", text_of(&output));
+}
+
+#[tokio::test]
+async fn where_processes_cannot_be_numbered_apart_all_else_holds() {
+    let Some(inside) = Inside::new().await else { return };
+    inside.sandbox.share_processes("/proc: EPERM".to_owned());
+    inside.works("test $$ -gt 1 && echo x > a.txt").await;
+    let pid = std::process::id();
+    for command in
+        [format!("kill -0 {pid}"), format!("cat /proc/{pid}/environ"), "echo x > ../elsewhere.txt".to_owned()]
+    {
+        inside.refused(&command).await;
+    }
+    let page = inside.sandbox.facts(&inside.bench.context.project).page();
+    assert!(page.contains("and reach none of them. Hiding them is refused here: /proc: EPERM."), "{page}");
 }
