@@ -16,7 +16,7 @@
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
-//! | 0 | [`message`], [`network`], [`nofollow`], [`program`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start |
+//! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; putting small files in place |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
 //! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
@@ -172,8 +172,9 @@ pub mod worktree;
 pub mod git;
 pub mod permission;
 pub mod sandbox;
-// Floor 0: the words, whose certificates count, opening what no link leads to, and where programs lie.
+// Floor 0: the words, whose certificates count, opening what no link leads to, where programs lie, and small files.
 pub mod message;
 pub mod network;
 pub mod nofollow;
 pub mod program;
+pub mod whole_file;

@@ -4,7 +4,7 @@
 //! whether a project's are believed to `services`. Source of the format: the reference of Claude Code's settings.
 //! Invariant: a file that cannot be read changes nothing, and is named.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::{Environment, Loaded, ProjectRoot, file};
 use crate::message::Diagnostic;
 use crate::permission::PermissionMode;
+use crate::whole_file::{FileRights, replace_whole};
 
 /// Where an organization puts settings that nobody overrides.
 pub const MANAGED: &str =
@@ -213,10 +214,6 @@ pub fn set_allow_rule(root: &Path, path: &Path, rule: &str, is_allowed: bool) ->
     if is_allowed {
         allow.push(rule.into());
     }
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&mut new, &document)?;
-    new.write_all(b"\n")?;
-    new.as_file().sync_all()?;
-    // In the place of what is there: a link is not followed.
-    new.persist(path).map(drop).map_err(|error| error.error)
+    let text = serde_json::to_string_pretty(&document)? + "\n";
+    replace_whole(path, text.as_bytes(), FileRights::AsBefore)
 }

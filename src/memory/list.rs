@@ -5,12 +5,12 @@
 //! a file of the project is changed in the project only, whatever links lead there.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::find::{CLAUDE_NAMES, is_there};
 use super::{MemoryOwner, MemoryReader, read};
 use crate::message::line_end;
+use crate::whole_file::{FileRights, replace_whole};
 
 /// A memory file in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,8 @@ impl MemoryReader {
         };
         let gap = if before.is_empty() || before.ends_with('\n') { "" } else { end };
         let text = format!("{before}{gap}{}{end}", entry(line));
-        replace(&real, &text, exists).map_err(|error| format!("cannot be written: {error}."))?;
+        replace_whole(&real, text.as_bytes(), FileRights::AsBefore)
+            .map_err(|error| format!("cannot be written: {error}."))?;
         Ok(self.shown(path))
     }
 
@@ -147,19 +148,4 @@ impl MemoryReader {
 fn entry(line: &str) -> String {
     let line = line.trim();
     if line.starts_with("- ") || line.starts_with("* ") { line.to_owned() } else { format!("- {line}") }
-}
-
-/// Puts a new version in the place of a file, with its rights.
-fn replace(path: &Path, text: &str, exists: bool) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    let rights = if exists {
-        path.symlink_metadata()?.permissions()
-    } else {
-        std::os::unix::fs::PermissionsExt::from_mode(0o644)
-    };
-    new.as_file().set_permissions(rights)?;
-    new.as_file().sync_all()?;
-    new.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::{PartLine, Secrets, Stretch, read_part};
 use crate::message::escaped_json;
+use crate::whole_file::{FileRights, replace_whole};
 
 /// Something could not be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -222,15 +223,8 @@ impl Store {
     }
 }
 
-/// Writes beside the file and then puts it in place, so that a reader never sees half of it.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
-    let write = || {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.persist(path).map_err(|error| error.error)
-    };
-    write().map(drop).map_err(|error| SessionError::new(path, "written", error))
+    replace_whole(path, bytes, FileRights::Private).map_err(|error| SessionError::new(path, "written", error))
 }
 
 /// Keeps a small file of the program's own, in the place of the one that was there. Blocks. Returns an error if the

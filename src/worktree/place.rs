@@ -5,7 +5,7 @@
 //! because the system frees it, whatever the end was. Everything here blocks.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::WorktreeError;
+use crate::whole_file::{FileRights, replace_whole};
 
 /// Most characters of a name; two of them and a branch's prefix stay well below what a file system takes.
 const NAME_CHARS: usize = 40;
@@ -113,12 +114,7 @@ impl Claim {
         let path = self.record_of(name);
         let json = serde_json::to_vec(record)
             .map_err(|_| WorktreeError::NotUnicode { path: record.repository.join(&record.inside) })?;
-        let write = || {
-            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.folder)?;
-            file.write_all(&json)?;
-            file.persist(&path).map_err(|error| error.error)
-        };
-        write().map(drop).map_err(WorktreeError::disk(&path, "written"))
+        replace_whole(&path, &json, FileRights::Private).map_err(WorktreeError::disk(&path, "written"))
     }
 
     pub(super) fn record(&self, name: &str) -> Result<WorktreeRecord, WorktreeError> {
