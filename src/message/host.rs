@@ -59,7 +59,7 @@ impl HostPort {
     /// leads, somebody else says.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        self.host.parse::<IpAddr>().is_ok() || !self.host.contains('.')
+        self.host.parse::<IpAddr>().is_ok() || is_near_name(&self.host)
     }
 
     /// Says what a host is that is not what it may look like.
@@ -73,7 +73,7 @@ impl HostPort {
         match address {
             _ if is_here => Some("this machine"),
             Some(address) => is_near(address).then_some("an address of your own network"),
-            None if self.is_own() => Some("a name of your own network"),
+            None if is_near_name(&self.host) => Some("a name of your own network"),
             None => self.host.split('.').any(|label| label.starts_with("xn--")).then_some("a name in other letters"),
         }
     }
@@ -83,6 +83,19 @@ impl HostPort {
     pub fn described(&self) -> String {
         self.about().map_or_else(|| self.to_string(), |about| format!("{self} ({about})"))
     }
+}
+
+/// Returns `true` for names that only this machine or its network knows.
+#[must_use]
+pub fn is_near_name(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let is_near = matches!(
+        last,
+        "localhost" | "localdomain" | "local" | "internal" | "intranet" | "private" | "lan" | "home" | "corp"
+    );
+    // RFC 8375.
+    is_near || !host.contains('.') || is_host_below(host, "home.arpa")
 }
 
 impl fmt::Display for HostPort {

@@ -35,7 +35,7 @@ pub use diff::{DiffLine, FileDiff, Hunk, LineKind, line_end};
 pub use effort::Effort;
 pub use export_format::ExportFormat;
 pub use format::grouped;
-pub use host::{HostError, HostPort, is_host_below};
+pub use host::{HostError, HostPort, is_host_below, is_near_name};
 pub use id::{AgentId, MessageId};
 pub use json::escaped_json;
 pub use list::split_list;

@@ -11,14 +11,17 @@ const RESERVED: [&str; 16] =
     ["!", "{", "}", "[[", "]]", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "in"];
 /// Programs that run what their arguments or their input say.
 #[rustfmt::skip]
-const RUNNERS: [&str; 75] = [
-    "alias", "ash", "bash", "builtin", "bun", "bunx", "busybox", "case", "choom", "chroot", "chrt", "command",
-    "compgen", "complete", "coproc", "csh", "dash", "deno", "doas", "enable", "env", "eval", "exec", "fakeroot",
-    "fish", "flock", "function", "gdb", "hash", "ionice", "ksh", "let", "linux32", "linux64", "ltrace", "mapfile",
-    "nice", "nohup", "npx", "nsenter", "numactl", "osascript", "parallel", "perf", "pkexec", "pnpx", "prlimit",
-    "readarray", "runuser", "script", "select", "setarch", "setpriv", "setsid", "sh", "source", "ssh", "stdbuf",
-    "strace", "su", "sudo", "systemd-run", "taskset", "tcsh", "time", "timeout", "toybox", "trap", "unbuffer",
-    "unshare", "uvx", "watch", "xargs", "xvfb-run", "zsh",
+const RUNNERS: [&str; 105] = [
+    "alias", "ash", "at", "bash", "batch", "builtin", "bun", "bunx", "busybox", "bwrap", "byobu", "capsh", "case",
+    "catchsegv", "choom", "chroot", "chrt", "command", "compgen", "complete", "coproc", "csh", "daemonize", "dash",
+    "dbus-launch", "dbus-run-session", "deno", "doas", "enable", "entr", "env", "eval", "exec", "expect", "fakeroot",
+    "faketime", "firejail", "fish", "flock", "function", "gdb", "hash", "hyperfine", "ionice", "ksh", "let",
+    "linux32", "linux64", "ltrace", "mapfile", "nice", "nodemon", "nohup", "npx", "nsenter", "numactl", "osascript",
+    "parallel", "perf", "pkexec", "pnpx", "prlimit", "proot", "proxychains", "proxychains4", "readarray", "rlwrap",
+    "rr", "runcon", "runuser", "screen", "script", "select", "sem", "setarch", "setpriv", "setsid", "sg", "sh",
+    "source", "ssh", "start-stop-daemon", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "tcsh", "time",
+    "timeout", "tmux", "torsocks", "toybox", "trap", "tsocks", "unbuffer", "unshare", "uvx", "valgrind", "watch",
+    "watchexec", "xargs", "xvfb-run", "zsh",
 ];
 
 /// Programs that run others if one of these words follows.
@@ -201,6 +204,14 @@ pub(super) fn check(words: &[Word]) -> Result<(), Unknown> {
                 && !word.text.starts_with("--")
                 && word.text.contains(['c', 'e', 'E', 'r', 'p']))
     };
+    let is_awk = matches!(program.as_str(), "awk" | "gawk" | "mawk" | "nawk" | "original-awk");
+    if is_awk
+        && arguments
+            .iter()
+            .any(|word| word.form == Form::Expanded || word.text.contains(['|', '@']) || word.text.contains("system"))
+    {
+        return Err(Unknown::Code("it passes code to an interpreter"));
+    }
     if INTERPRETERS.contains(&program.as_str()) && (arguments.is_empty() || arguments.iter().any(holds_code)) {
         return Err(Unknown::Code("it passes code to an interpreter"));
     }

@@ -29,6 +29,8 @@ use crate::tool::{FetchSecret, SearchEngine};
 
 /// How long a command may take to print a key: the user may have to unlock it in a window.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
+/// How long what a command has left running may hold its output once it has ended.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 /// Most bytes that are read of what a command prints.
 const MAX_PRINTED: u64 = 64 * 1024;
 /// Longest excerpt of what a command says of its failure, in characters.
@@ -62,10 +64,13 @@ impl KeyCommands {
         let child = started.map_err(|error| format!("the command cannot be started: {error}"))?;
         let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw));
         let ended = tokio::time::timeout(TIME_LIMIT, output_of(child)).await;
-        let output = ended.map_err(|_| format!("the command did not end within {} s", TIME_LIMIT.as_secs()))?;
-        // What it leaves running, such as an agent that keeps a passphrase, is the user's.
-        group.0 = None;
-        self.key_in(output.map_err(|error| format!("the command broke off: {error}"))?)
+        let ended = ended.map_err(|_| format!("the command did not end within {} s", TIME_LIMIT.as_secs()))?;
+        let (output, is_held) = ended.map_err(|error| format!("the command broke off: {error}"))?;
+        // What it leaves running, such as an agent that keeps a passphrase, is the user's, unless it could print more.
+        if !is_held {
+            group.0 = None;
+        }
+        self.key_in(output)
     }
 
     /// Reads what a command has printed.
@@ -90,12 +95,30 @@ impl KeyCommands {
     }
 }
 
-/// Waits for the end of a command, and reads the beginning of what it prints.
-async fn output_of(mut child: Child) -> io::Result<Output> {
+/// Waits for the end of a command, and reads the beginning of what it prints. Also returns whether something it has left
+/// running still holds its output.
+async fn output_of(mut child: Child) -> io::Result<(Output, bool)> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let read = tokio::try_join!(read_into(out, &mut stdout), read_into(err, &mut stderr), child.wait());
-    read.map(|(.., status)| Output { status, stdout, stderr })
+    let mut is_held = false;
+    let status = {
+        let reading = async { tokio::try_join!(read_into(out, &mut stdout), read_into(err, &mut stderr)) };
+        tokio::pin!(reading);
+        tokio::select! {
+            read = &mut reading => {
+                read?;
+                child.wait().await?
+            }
+            status = child.wait() => {
+                match tokio::time::timeout(LAST_WORDS_LIMIT, reading).await {
+                    Ok(read) => drop(read?),
+                    Err(_) => is_held = true,
+                }
+                status?
+            }
+        }
+    };
+    Ok((Output { status, stdout, stderr }, is_held))
 }
 
 async fn read_into(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) -> io::Result<usize> {

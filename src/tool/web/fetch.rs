@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 use super::engine::SearchEngine;
 use super::markdown::{Markdown, markdown};
 use super::{MAX_URL, NOT_THE_USER};
-use crate::message::{HostPort, is_near};
+use crate::message::{HostPort, is_near, is_near_name};
 use crate::network::{root_cause, with_certificates, without_certificates};
 use crate::sandbox::{HostEntry, Hosts};
 use crate::tool::limit::size;
@@ -222,13 +222,6 @@ fn near(host: &str) -> String {
         "{host} is on this machine or its network, which WebFetch does not reach. The user can list it as `web.hosts` in \
          config.toml. Continue without it."
     )
-}
-
-/// Returns `true` for names that only this machine or its network knows.
-fn is_near_name(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    let last = host.rsplit('.').next().unwrap_or_default();
-    !host.contains('.') || matches!(last, "localhost" | "local" | "internal" | "intranet" | "lan" | "home" | "corp")
 }
 
 fn literal(url: &Url) -> Option<IpAddr> {
