@@ -13,6 +13,7 @@ mod answers;
 mod border;
 mod budget;
 mod context;
+mod day;
 mod delegation;
 mod depth;
 mod draft;
