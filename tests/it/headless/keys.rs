@@ -235,3 +235,22 @@ async fn a_command_that_does_not_end_is_ended_with_all_it_started() {
     let read = tokio::task::spawn_blocking(move || std::io::read_to_string(begun.unwrap()).unwrap());
     assert_eq!(read.await.unwrap(), "");
 }
+
+#[tokio::test]
+async fn what_a_command_leaves_running_with_its_output_is_not_waited_for_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let commands = KeyCommands {
+        untrusted: Vec::new(),
+        home: Some(folder.path().to_owned()),
+        withheld: Vec::new(),
+        secrets: Secrets::default(),
+    };
+    let pipe = folder.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let begun = tokio::task::spawn_blocking(move || std::fs::File::open(pipe).unwrap());
+    let run = commands.run("exec 3> pipe; sleep 1000 & echo key-4711");
+    let (run, begun) = tokio::join!(run, begun);
+    assert_eq!(run.unwrap().expose(), "key-4711");
+    let read = tokio::task::spawn_blocking(move || std::io::read_to_string(begun.unwrap()).unwrap());
+    assert_eq!(read.await.unwrap(), "", "nobody holds the pipe any more");
+}
