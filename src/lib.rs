@@ -14,7 +14,7 @@
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
-//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what is kept, what is chosen, where an agent works apart |
+//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`mcp`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, servers of tools, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
 //! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; putting small files in place |
 //!
@@ -57,7 +57,7 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http`, `provider::discover` and `tool::web` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
+//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
@@ -122,6 +122,9 @@
 //! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, and a
 //!   **host entry** how the user has listed it. **Markdown** is what becomes of a page. A **search call** is a search that the
 //!   agent's service does itself; each **served step** is what it then did. A **search engine** is the user's own.
+//! - **MCP server**: a program or an address that offers tools, see [`mcp`]. **MCP config** is one as it is configured,
+//!   **MCP facts** what is known of it. A **server offer** is what one agent was offered of them; **late tools** join an
+//!   agent's tools while it works. A **served program** is one that is talked to while it runs.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what a command put where
@@ -159,10 +162,11 @@ pub mod subagent;
 // Floor 3: the loop, and the stand-in for a model.
 pub mod agent;
 pub mod offline;
-// Floor 2: who answers, what can be done, agents as files, how work is done here, what is kept, what is chosen, where an
-// agent works apart.
+// Floor 2: who answers, what can be done, agents as files, servers of tools, how work is done here, what is kept, what
+// is chosen, where an agent works apart.
 pub mod config;
 pub mod definition;
+pub mod mcp;
 pub mod memory;
 pub mod provider;
 pub mod session;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, keys, permissions, replay};
+use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, keys, mcp, permissions, replay};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
@@ -86,6 +86,11 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
         let bootstrap =
             services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
         return run(permissions::run(bootstrap, args)).map_err(failed)?;
+    }
+    if let Some(Subcommands::Mcp(args)) = cli.command.clone() {
+        let bootstrap =
+            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
+        return run(mcp::run(bootstrap, args)).map_err(failed)?;
     }
     let front_end = match (cli.print, cli.plain) {
         (true, _) => FrontEnd::Headless,

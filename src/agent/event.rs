@@ -13,6 +13,7 @@ use super::context::ContextEvent;
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::{CatalogChanges, Isolation};
+use crate::mcp::McpFacts;
 use crate::message::format::counted;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
@@ -95,7 +96,9 @@ impl LogEvent {
     pub fn is_unkept(&self) -> bool {
         match self {
             Self::Agent(event) => event.kind.is_passing(),
-            Self::Session { event, .. } => matches!(event, SessionEvent::Worktrees { .. }),
+            Self::Session { event, .. } => {
+                matches!(event, SessionEvent::Worktrees { .. } | SessionEvent::ServersChanged { .. })
+            }
         }
     }
 }
@@ -113,6 +116,8 @@ pub enum SessionEvent {
     FolderTrust { trust: FolderTrust },
     /// What holds for commands in the sandbox, at the start and when it has changed.
     SandboxChanged { facts: SandboxFacts },
+    /// How the MCP servers are, at the start and when that has changed; this is all of them.
+    ServersChanged { servers: Vec<McpFacts> },
     /// What all agents may use together has changed.
     BudgetChanged { limit: BudgetLimit },
     /// Which worktrees wait for the user has changed; this is all of them.

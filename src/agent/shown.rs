@@ -57,6 +57,12 @@ fn session_event(event: &mut SessionEvent, secrets: &Secrets) {
         SessionEvent::Rewound { left, .. } => left.iter_mut().for_each(|(_, why)| mask(why, secrets)),
         SessionEvent::RulesChanged { rules } => rules.iter_mut().for_each(|rule| mask(&mut rule.text, secrets)),
         SessionEvent::FolderTrust { trust } => trust.brings.iter_mut().for_each(|item| mask(&mut item.text, secrets)),
+        SessionEvent::ServersChanged { servers } => {
+            for server in servers {
+                mask(&mut server.shown, secrets);
+                server.log.iter_mut().for_each(|line| mask(line, secrets));
+            }
+        }
         SessionEvent::AgentsChanged { .. }
         | SessionEvent::GrantsChanged { .. }
         | SessionEvent::SandboxChanged { .. }

@@ -54,6 +54,7 @@ actions! {
     NextQuestion, "next-question", "show the next question";
     PreviousQuestion, "previous-question", "show the previous question";
     Remove, "remove", "revoke this permission";
+    Restart, "restart", "restart this MCP server";
     Merge, "merge", "merge this worktree into the project";
     Discard, "discard", "discard this worktree (press twice)";
     Confirm, "confirm", "confirm";

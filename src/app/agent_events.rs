@@ -136,6 +136,7 @@ impl App {
             }
             SessionEvent::FolderTrust { trust } => trust::found(self, trust),
             SessionEvent::SandboxChanged { facts } => self.status.sandbox = Some(facts.clone()),
+            SessionEvent::ServersChanged { servers } => self.settings.servers.clone_from(servers),
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
             SessionEvent::Worktrees { kept } => self.on_kept_worktrees(kept),

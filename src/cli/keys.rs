@@ -62,7 +62,7 @@ fn row_of<'a>(bootstrap: &'a Bootstrap, name: &str) -> Result<&'a ProviderRow, C
     table.get(name).map(AsRef::as_ref).ok_or_else(unknown)
 }
 
-fn say(text: &str) -> anyhow::Result<u8> {
+pub(super) fn say(text: &str) -> anyhow::Result<u8> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::BROKEN_PIPE),
         written => written.map(|()| exit::OK).context("cannot write to standard output"),

@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod export;
 pub mod keys;
+pub mod mcp;
 pub mod permissions;
 pub mod replay;
 
@@ -67,7 +68,7 @@ pub struct Cli {
     #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", value_parser = parse_rules)]
     pub disallowed_tools: Vec<RuleTexts>,
 
-    /// Use the agents, rules and folders that this folder brings, without asking whether you trust it.
+    /// Use the agents, rules, folders and MCP servers that this folder brings, without asking whether you trust it.
     #[arg(long, global = true)]
     pub trust: bool,
 
@@ -131,6 +132,8 @@ pub enum Subcommands {
     Export(export::ExportArgs),
     /// List where services have their keys, and store keys in the system's keyring
     Keys(keys::KeysArgs),
+    /// List, add, remove or test MCP servers (default: list)
+    Mcp(mcp::McpArgs),
     /// Play a session on the screen as it went; nothing is sent, run or changed
     Replay(replay::ReplayArgs),
     /// Play a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.

@@ -63,7 +63,7 @@ struct OpenTable {
     read: fn(&mut Walk<'_>, &DeTable<'_>),
 }
 
-const OPEN_TABLES: [OpenTable; 4] = [
+const OPEN_TABLES: [OpenTable; 5] = [
     OpenTable {
         name: "keys",
         why_not_project: "a key that means yes to you must not mean something else here",
@@ -83,6 +83,11 @@ const OPEN_TABLES: [OpenTable; 4] = [
         name: "web.search",
         why_not_project: "it decides who learns what is searched for",
         read: |walk, table| walk.search(table),
+    },
+    OpenTable {
+        name: "mcp_servers",
+        why_not_project: "it starts programs; a project has its servers in .mcp.json",
+        read: |walk, table| walk.mcp_servers(table),
     },
 ];
 
@@ -180,6 +185,21 @@ impl Walk<'_> {
         match settings.and_then(|settings| settings.checked().map_err(|error| (span, error))) {
             Ok(settings) => self.loaded.config.web_search = Some((settings, key)),
             Err((span, error)) => self.report(span, format!("`web.search`: {error}. It is skipped.")),
+        }
+    }
+
+    /// Takes the entries as they are: `mcp` knows what they mean.
+    fn mcp_servers(&mut self, servers: &DeTable<'_>) {
+        for (name, entry) in in_order(servers) {
+            let Some(table) = entry.get_ref().as_table().cloned() else {
+                let name = name.get_ref();
+                self.report(entry.span(), format!("`mcp_servers.{name}` is a table: write `[mcp_servers.{name}]`"));
+                continue;
+            };
+            match serde_json::Value::deserialize(Deserializer::from(Spanned::new(entry.span(), table))) {
+                Ok(entry) => self.loaded.config.mcp_servers.push((name.get_ref().to_string(), entry)),
+                Err(error) => self.report(name.span(), format!("`mcp_servers.{}`: {error}", name.get_ref())),
+            }
         }
     }
 

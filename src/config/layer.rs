@@ -433,7 +433,7 @@ fn leaf(name: &str) -> &str {
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let sections = ["limits", "ui", "keys", "aliases", "tools", "providers"];
+    let sections = ["limits", "ui", "keys", "aliases", "tools", "providers", "mcp_servers"];
     let known: Vec<&str> = ROWS.iter().map(|row| row.name).chain(sections).collect();
     // The comparison takes time by the square of the length.
     let near = if name.len() > LONGEST_NAME { Vec::new() } else { similar::get_close_matches(name, &known, 1, 0.7) };

@@ -59,6 +59,8 @@ pub struct Config {
     pub providers: Vec<ProviderRow>,
     /// Where services have their keys, by their names.
     pub service_keys: BTreeMap<String, KeySettings>,
+    /// MCP servers of the user's file, each as it is written there.
+    pub mcp_servers: Vec<(String, serde_json::Value)>,
 }
 
 /// What commands run in.

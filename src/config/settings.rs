@@ -56,6 +56,10 @@ pub struct PermissionSettings {
     forbids_bypass: bool,
     /// Whether only the organization's rules count.
     is_alone: bool,
+    /// Servers of `.mcp.json` that are to be started, that are not, and whether all others are.
+    pub enabled_servers: Vec<String>,
+    pub disabled_servers: Vec<String>,
+    pub enables_all_servers: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -63,6 +67,12 @@ pub struct PermissionSettings {
 struct Document {
     permissions: Section,
     allow_managed_permission_rules_only: bool,
+    #[serde(rename = "enabledMcpjsonServers", deserialize_with = "texts")]
+    enabled_servers: Vec<String>,
+    #[serde(rename = "disabledMcpjsonServers", deserialize_with = "texts")]
+    disabled_servers: Vec<String>,
+    #[serde(rename = "enableAllProjectMcpServers")]
+    enables_all_servers: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -143,6 +153,9 @@ fn read(tier: SettingsTier, path: &Path) -> Result<Option<PermissionSettings>, D
         mode: default_mode,
         forbids_bypass: disable_bypass_permissions_mode.as_deref() == Some("disable"),
         is_alone: document.allow_managed_permission_rules_only,
+        enabled_servers: document.enabled_servers,
+        disabled_servers: document.disabled_servers,
+        enables_all_servers: document.enables_all_servers,
     }))
 }
 

@@ -91,6 +91,12 @@ pub enum AccessKind {
     },
     /// Searches the web. The words leave this machine.
     Search { query: String },
+    /// Calls a tool of an MCP server, which can do what that server can.
+    Call {
+        server: String,
+        /// Whether the server says that the tool only reads. It is a stranger's word.
+        only_reads: bool,
+    },
 }
 
 /// What a command is kept to when it runs.

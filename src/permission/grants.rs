@@ -46,7 +46,7 @@ impl Grant {
             AccessKind::Reach { host, .. } => Self::Host(host.clone()),
             AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
             AccessKind::Fetch { host, .. } => Self::Domain(host.clone()),
-            AccessKind::Search { .. } => Self::Tool(access.tool.clone()),
+            AccessKind::Search { .. } | AccessKind::Call { .. } => Self::Tool(access.tool.clone()),
         };
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
         // grant, and a wider one.

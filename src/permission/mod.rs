@@ -6,6 +6,7 @@
 mod access;
 mod approver;
 mod commands;
+mod decision;
 mod fence;
 mod git;
 mod grants;
@@ -27,6 +28,7 @@ mod trust;
 
 pub use access::{Access, AccessKind, Confinement, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview, REPORT_QUESTION};
+pub use decision::decide;
 pub use fence::Fence;
 pub use git::is_git_query;
 pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants, shell_words};
@@ -159,6 +161,18 @@ impl Permissions {
     /// Returns the rules of the settings, in the order in which they are asked.
     pub fn notices(&self) -> Vec<RuleNotice> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).ruleset.notices()
+    }
+
+    /// Returns `true` if some use of a tool may be allowed.
+    pub fn may_offer(&self, tool: &str) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.leave(tool) && !state.ruleset.takes_away(tool)
+    }
+
+    /// Returns `true` if some tool whose name begins so may be allowed.
+    pub fn may_offer_below(&self, prefix: &str) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.leave_below(prefix) && !state.ruleset.takes_away(&format!("{prefix}*"))
     }
 
     /// Returns `true` if agents of a kind may be started.
@@ -354,7 +368,8 @@ impl Permissions {
             | AccessKind::Execute { .. }
             | AccessKind::Reach { .. }
             | AccessKind::Fetch { .. }
-            | AccessKind::Search { .. } => false,
+            | AccessKind::Search { .. }
+            | AccessKind::Call { .. } => false,
         })
     }
 
@@ -413,6 +428,7 @@ impl Permissions {
             AccessKind::Nothing => "this tool always asks",
             AccessKind::Fetch { .. } => "each host of the web is asked about once",
             AccessKind::Search { .. } => "the words of a search leave this machine",
+            AccessKind::Call { .. } => "each tool of an MCP server is asked about",
             _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",
@@ -447,52 +463,5 @@ impl Permissions {
             Ruling::Asked(_) | Ruling::Unclear(..) => None,
             Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => Grant::for_access(access, &state.project),
         }
-    }
-}
-
-/// Decides on one access: reading inside the project is free, and so are commands in the sandbox; all else asks, unless
-/// the mode or a grant says otherwise.
-pub fn decide(
-    mode: PermissionMode,
-    (grants, asker): (&Grants, &Holder),
-    project: &Project,
-    access: &Access,
-) -> Decision {
-    let is_free = match &access.kind {
-        AccessKind::Nothing => true,
-        AccessKind::Read { path } => project.contains(path),
-        AccessKind::Write { .. } | AccessKind::Reach { .. } | AccessKind::Fetch { .. } | AccessKind::Search { .. } => {
-            false
-        }
-        AccessKind::Execute { command, confinement } => {
-            project.root().is_some()
-                && match confinement {
-                    Confinement::None => false,
-                    Confinement::Guard => is_read_only(command),
-                    Confinement::ReadOnlySandbox => true,
-                    Confinement::Sandbox => mode != PermissionMode::Plan,
-                }
-        }
-    };
-    if is_free || mode == PermissionMode::BypassPermissions {
-        return Decision::Allow;
-    }
-    let looks = matches!(access.kind, AccessKind::Read { .. } | AccessKind::Fetch { .. } | AccessKind::Search { .. });
-    if mode == PermissionMode::Plan && !looks {
-        return Decision::Deny(match access.kind {
-            AccessKind::Execute { .. } => {
-                format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)
-            }
-            _ => "Plan mode: files cannot be changed. Describe the change instead of making it.".to_owned(),
-        });
-    }
-    if grants.cover(access, project, asker) {
-        return Decision::Allow;
-    }
-    match &access.kind {
-        AccessKind::Write { path } if mode == PermissionMode::AcceptEdits && project.is_plain_file(path) => {
-            Decision::Allow
-        }
-        _ => Decision::Ask,
     }
 }

@@ -29,6 +29,18 @@ impl Rules {
         self
     }
 
+    /// Returns `true` if the lists leave some use of a tool.
+    pub(super) fn leave(&self, tool: &str) -> bool {
+        let names = |list: &Arc<[Rule]>| list.iter().any(|rule| rule.is_clear() && rule.names(tool));
+        self.allowed.iter().all(names)
+            && !self.forbidden.iter().flat_map(|list| list.iter()).any(|rule| rule.takes_away(tool))
+    }
+
+    /// Returns `true` if the lists may leave some tool whose name begins so.
+    pub(super) fn leave_below(&self, prefix: &str) -> bool {
+        self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_clear() && rule.may_name_below(prefix)))
+    }
+
     /// Returns `true` if an entry is about reading some paths only.
     pub(super) fn name_paths_to_read(&self) -> bool {
         self.any(Rule::names_paths_to_read)

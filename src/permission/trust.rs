@@ -48,6 +48,8 @@ pub enum BroughtKind {
     Directory,
     /// A file outside that a memory file of the folder imports.
     Import,
+    /// An MCP server, which is a program that is started or an address that is told things.
+    Server,
 }
 
 impl BroughtKind {
@@ -58,6 +60,7 @@ impl BroughtKind {
             Self::Rule => "allows",
             Self::Directory => "opens",
             Self::Import => "imports",
+            Self::Server => "starts",
         }
     }
 }
@@ -156,6 +159,7 @@ impl FolderTrust {
             (count(BroughtKind::Rule), "rule that allows", "rules that allow"),
             (count(BroughtKind::Directory), "further folder", "further folders"),
             (count(BroughtKind::Import), "import from outside", "imports from outside"),
+            (count(BroughtKind::Server), "MCP server", "MCP servers"),
         ];
         let parts = words.iter().filter(|(count, ..)| *count > 0);
         let parts = parts.map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }));

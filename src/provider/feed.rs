@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 
-use super::sse::{self, EVENT_CAP, Parser, TooLarge};
 use super::{ErrorKind, ProviderError, Service, StopReason, StreamEvent};
+use crate::network::sse::{self, EVENT_CAP, Parser, TooLarge};
 
 /// Bytes of text, reasoning and tool input for each token that was asked for. A token is four bytes on average.
 const BYTES_PER_TOKEN: usize = 16;

@@ -18,13 +18,13 @@ use super::connect::{self, Proxy};
 use super::key::FetchedKey;
 use super::learned::{Feature, Learned, without_pictures};
 use super::service::place;
-use super::sse::EVENT_CAP;
 use super::stream;
 use super::table::{dialect_at, wire_at};
 use super::wire_api::WireApi;
 use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
 use super::{Model, model};
 use crate::message::{SearchForm, ServiceSearch, WireFormat};
+use crate::network::sse::EVENT_CAP;
 use crate::network::{root_cause, with_certificates, without_certificates};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

@@ -30,7 +30,6 @@ pub mod retry;
 pub mod scripted;
 mod service;
 mod signature;
-pub mod sse;
 mod stream;
 pub mod table;
 mod think;

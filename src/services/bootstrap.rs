@@ -12,7 +12,7 @@ use super::keys::KeyedServices;
 use super::resume::Resume;
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
-use super::{connection, keys, limits, trust};
+use super::{ConfiguredServers, connection, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
@@ -90,6 +90,8 @@ pub struct Bootstrap {
     pub trust: FolderTrust,
     /// Where memory files are looked for.
     pub memory: MemorySources,
+    /// The MCP servers that are configured.
+    pub servers: ConfiguredServers,
     /// The kinds of agents there are. Until [`super::start`] only those that need no file.
     pub library: Arc<Library>,
     pub agent: Option<Arc<AgentDefinition>>,
@@ -171,7 +173,9 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
-    let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place), &memory);
+    let known = (&environment, paths.as_ref(), &config);
+    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), &settings, &services);
+    let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
         (Some(name), _) => Some(lead_definition(&library, name)?),
         (None, Some(earlier)) => lead_definition(&library, earlier)
@@ -203,6 +207,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         rules,
         trust,
         memory,
+        servers,
         library,
         agent,
         services,

@@ -12,6 +12,7 @@ mod earlier;
 pub mod keyring;
 pub mod keys;
 mod limits;
+mod mcp;
 mod models;
 mod permissions;
 mod read_back;
@@ -37,6 +38,7 @@ use agents::AgentFiles;
 pub use bootstrap::{Bootstrap, FrontEnd, Options, SessionKind, Subagents, agent_dirs, bootstrap, known_names};
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
+pub use mcp::{ConfiguredServers, test_servers};
 pub use models::ModelOffers;
 pub use resume::{Resume, session_named, summaries};
 pub use rewind::plan_rewind;
@@ -74,7 +76,7 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
-    let Bootstrap { rules, trust, memory, services, engine, subagents, store, saved, .. } = bootstrap;
+    let Bootstrap { rules, trust, memory, servers, services, engine, subagents, store, saved, .. } = bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
@@ -96,6 +98,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         rules,
         trust,
         memory: memory.trust.clone(),
+        servers,
         paths: paths.as_ref(),
         ground: &ground,
         place: &place,
@@ -104,7 +107,6 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         answered: saved.as_deref().map(SavedSession::answers).unwrap_or_default(),
         secrets: &secrets,
         engine,
-        keys: secret_variables(&services, &config),
     };
     let rights = permissions::of_session(made_of, &mut kept, &sink).await;
     let demo = demo::DemoParts::of(options.kind);
@@ -130,6 +132,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: Some(rights.trusting),
         sandbox: rights.shell.sandbox().cloned(),
+        servers: rights.servers,
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });
     prepare_schemas(&tree);

@@ -8,10 +8,11 @@ use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
 use super::worktrees::AbortOnDrop;
-use super::{Options, SessionHandles, SessionKind, allowed, sandbox, say, trust};
+use super::{ConfiguredServers, Options, SessionHandles, SessionKind, allowed, mcp, sandbox, say, trust};
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::Library;
+use crate::mcp::McpServers;
 use crate::memory::MemoryTrust;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
 use crate::sandbox::Hosts;
@@ -27,6 +28,7 @@ pub(super) struct MadeOf<'a> {
     pub(super) trust: FolderTrust,
     /// Who is told what the user trusts of memory files.
     pub(super) memory: MemoryTrust,
+    pub(super) servers: ConfiguredServers,
     pub(super) paths: Option<&'a Paths>,
     pub(super) ground: &'a ProjectRoot,
     pub(super) place: &'a Place,
@@ -37,8 +39,6 @@ pub(super) struct MadeOf<'a> {
     pub(super) secrets: &'a Secrets,
     /// What searches the web where no service does.
     pub(super) engine: Option<SearchEngine>,
-    /// Variables of services, which hold keys.
-    pub(super) keys: Vec<String>,
 }
 
 /// What the main agent may do, and how.
@@ -46,6 +46,8 @@ pub(super) struct Rights {
     pub(super) permissions: Permissions,
     pub(super) shell: Shell,
     pub(super) tools: ToolSet,
+    /// The MCP servers, on their way.
+    pub(super) servers: McpServers,
     /// Where it goes what the user trusts of the folder.
     pub(super) trusting: mpsc::UnboundedSender<TrustAnswer>,
 }
@@ -53,14 +55,17 @@ pub(super) struct Rights {
 /// Returns the rights of the main agent, and has what changes in them kept and told.
 pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
     let permissions = permissions(&made_of, kept, sink).await;
-    let MadeOf { options, config, rules, trust, memory, paths, ground, place, library, engine, keys, .. } = made_of;
+    let MadeOf { options, config, rules, trust, memory, servers, paths, ground, place, library, engine, .. } = made_of;
+    let keys = servers.sources.keys.clone();
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
-    let found = (trust, rules, library.clone(), memory);
+    let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
+    let running = mcp::of_session(&shell, &place.cwd, options.kind);
+    let found = trust::Found { trust, rules, library: library.clone(), memory, servers, running: running.clone() };
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
-    Rights { permissions, shell, tools, trusting }
+    Rights { permissions, shell, tools, servers: running, trusting }
 }
 
 async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Permissions {

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::permissions::{self, MadeOf, Rights};
-use super::{Bootstrap, SessionHandles};
+use super::{Bootstrap, ConfiguredServers, SessionHandles};
 use crate::agent::Sink;
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::canonical_name;
@@ -92,6 +92,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         rules: bootstrap.rules.clone(),
         trust: bootstrap.trust.clone(),
         memory: bootstrap.memory.trust.clone(),
+        servers: ConfiguredServers::default(),
         paths: bootstrap.paths.as_ref(),
         ground: &bootstrap.ground,
         place: &bootstrap.place,
@@ -100,7 +101,6 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         answered: Vec::new(),
         secrets: &Secrets::default(),
         engine: bootstrap.engine.clone(),
-        keys: Vec::new(),
     };
     permissions::of_session(made_of, &mut SessionHandles::default(), &Sink::new(Vec::new(), Secrets::default())).await
 }

@@ -17,6 +17,7 @@ use super::saved_session::SavedSession;
 use super::worktrees::AbortOnDrop;
 use crate::agent::{AgentEvent, EventKind, LogEvent};
 use crate::config::Paths;
+use crate::mcp::McpServers;
 use crate::message::{AgentId, Diagnostic};
 use crate::session::{MAIN, Route, Secrets, SessionMeta, Store, Writer, log};
 
@@ -38,6 +39,10 @@ pub struct SessionHandles {
     pub(super) checking: Option<AbortOnDrop>,
     /// Writes what was allowed for the project.
     pub(super) allowing: Option<JoinHandle<()>>,
+    /// Emits how the MCP servers are.
+    pub(super) servers: Option<AbortOnDrop>,
+    /// The MCP servers, which end with the session.
+    pub(super) running_servers: McpServers,
     /// Writes whether the folder is trusted.
     pub(super) trusting: Option<JoinHandle<()>>,
 }
@@ -57,7 +62,8 @@ impl SessionHandles {
     pub async fn finish(self) -> Option<String> {
         // They hold ends of the channels whose end is waited for.
         drop(self.agents);
-        for task in [self.announcer, self.looking, self.checking].into_iter().flatten() {
+        self.running_servers.end().await;
+        for task in [self.announcer, self.looking, self.checking, self.servers].into_iter().flatten() {
             task.end().await;
         }
         for mut task in [self.allowing, self.trusting].into_iter().flatten() {

@@ -12,10 +12,11 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use super::rules::SessionRules;
-use super::{Bootstrap, Options, SessionHandles};
+use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, mcp};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
 use crate::definition::Library;
+use crate::mcp::McpServers;
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::sanitize_line;
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Permissions, RuleSet};
@@ -31,9 +32,10 @@ pub(super) fn look(
     rules: &SessionRules,
     library: &Library,
     (paths, place): (Option<&Paths>, &Place),
-    memory: &MemorySources,
+    (memory, servers): (&MemorySources, &ConfiguredServers),
 ) -> FolderTrust {
     let found = library.brought().into_iter().chain(rules.brought()).chain(imports(memory, place));
+    let found = found.chain(servers.brought());
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
     brings.dedup();
@@ -88,14 +90,29 @@ pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
     )
 }
 
+/// What depends on whether the folder is trusted.
+pub(super) struct Found {
+    pub(super) trust: FolderTrust,
+    pub(super) rules: SessionRules,
+    pub(super) library: Arc<Library>,
+    pub(super) memory: MemoryTrust,
+    pub(super) servers: ConfiguredServers,
+    /// The servers that run.
+    pub(super) running: McpServers,
+}
+
 /// Says what the folder brings, and starts to carry out what the user says of that. Returns where it goes what they trust;
 /// nothing takes it back.
 pub(super) async fn attend(
-    (trust, rules, library, memory): (FolderTrust, SessionRules, Arc<Library>, MemoryTrust),
+    found: Found,
     place: (Option<&Paths>, &Place),
     (permissions, sink): (&Permissions, &Sink),
     handles: &mut SessionHandles,
 ) -> mpsc::UnboundedSender<TrustAnswer> {
+    let trust = &found.trust;
+    found.servers.put_in_force(&found.running, trust.is_trusted, sink).await;
+    handles.servers = Some(mcp::announcer(&found.running, sink.clone()));
+    handles.running_servers = found.running.clone();
     if !trust.brings.is_empty() {
         sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
     }
@@ -103,10 +120,9 @@ pub(super) async fn attend(
         sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
     }
     let kept = place.0.map(|paths| kept(paths, place.1));
-    let mut watched =
-        Watched { trust, rules, library, memory, kept, permissions: permissions.clone(), sink: sink.clone() };
+    let mut watched = Watched { found, kept, permissions: permissions.clone(), sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
-    let mut changes = watched.library.brought_changes();
+    let mut changes = watched.found.library.brought_changes();
     handles.trusting = Some(tokio::spawn(async move {
         loop {
             tokio::select! {
@@ -130,10 +146,7 @@ pub(super) async fn attend(
 
 /// What the folder brings, while the program runs.
 struct Watched {
-    trust: FolderTrust,
-    rules: SessionRules,
-    library: Arc<Library>,
-    memory: MemoryTrust,
+    found: Found,
     kept: Option<TrustedItems>,
     permissions: Permissions,
     sink: Sink,
@@ -142,70 +155,71 @@ struct Watched {
 impl Watched {
     /// Takes in the agent files that are there now.
     fn list(&mut self, agents: Vec<BroughtItem>) {
-        let before = std::mem::take(&mut self.trust.brings);
+        let before = std::mem::take(&mut self.found.trust.brings);
         let others = before.iter().filter(|item| item.kind != BroughtKind::Agent).cloned();
         let brings: BTreeSet<BroughtItem> = others.chain(agents).collect();
-        let is_fresh = |item: &BroughtItem| match self.trust.is_trusted {
-            true => !self.library.trust().has(item),
-            false => self.trust.fresh.contains(item) || !before.contains(item),
+        let is_fresh = |item: &BroughtItem| match self.found.trust.is_trusted {
+            true => !self.found.library.trust().has(item),
+            false => self.found.trust.fresh.contains(item) || !before.contains(item),
         };
-        self.trust.fresh = brings.iter().filter(|item| is_fresh(item)).cloned().collect();
-        self.trust.brings = brings.into_iter().collect();
+        self.found.trust.fresh = brings.iter().filter(|item| is_fresh(item)).cloned().collect();
+        self.found.trust.brings = brings.into_iter().collect();
     }
 
     /// Says what has come into the folder while the program runs. It is used only once the user trusts it.
     async fn see(&mut self, agents: Vec<BroughtItem>) {
-        let before = self.trust.clone();
+        let before = self.found.trust.clone();
         self.list(agents);
-        if self.trust == before {
+        if self.found.trust == before {
             return;
         }
         let came: Vec<String> =
-            self.trust.fresh.iter().filter(|item| !before.fresh.contains(item)).map(ToString::to_string).collect();
-        self.sink.emit_session(SessionEvent::FolderTrust { trust: self.trust.clone() }).await;
+            self.found.trust.fresh.iter().filter(|item| !before.fresh.contains(item)).map(ToString::to_string).collect();
+        self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;
         if !came.is_empty() {
             let (named, rest) = came.split_at(came.len().min(MAX_NAMED));
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
             let words = format!("New or changed, not used until you trust it: {}{more}: /trust", named.join(", "));
             self.sink.notify(words).await;
-        } else if self.trust.is_trusted && !self.library.trust().is_blind() {
+        } else if self.found.trust.is_trusted && !self.found.library.trust().is_blind() {
             // What the user has made with the program itself.
             self.keep().await;
         }
     }
 
     async fn answered(&mut self, trusted: Vec<BroughtItem>) {
-        let looking = self.library.clone();
+        let looking = self.found.library.clone();
         let found = spawn_blocking(move || looking.brought()).await.unwrap_or_default();
         self.list(found);
         let is_trusted = !trusted.is_empty();
         // A yes is for what was listed: what has come since is listed first.
-        if is_trusted && self.trust.brings.iter().any(|item| !trusted.contains(item)) {
-            self.sink.emit_session(SessionEvent::FolderTrust { trust: self.trust.clone() }).await;
+        if is_trusted && self.found.trust.brings.iter().any(|item| !trusted.contains(item)) {
+            self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;
             self.sink.notify("More has come into the folder since it was listed: /trust lists it.".to_owned()).await;
             return;
         }
-        self.trust.is_trusted = is_trusted;
-        self.trust.fresh = Vec::new();
-        put_in_force(&self.trust, &self.memory);
-        let trust = self.library.trust();
+        self.found.trust.is_trusted = is_trusted;
+        self.found.trust.fresh = Vec::new();
+        put_in_force(&self.found.trust, &self.found.memory);
+        let trust = self.found.library.trust();
         if is_trusted {
-            trust.add(self.trust.brings.iter().cloned());
+            trust.add(self.found.trust.brings.iter().cloned());
         } else {
             trust.set([]);
         }
-        let library = self.library.clone();
+        let library = self.found.library.clone();
         let reloaded = spawn_blocking(move || library.reload());
-        self.permissions.set_ruleset(self.rules.ruleset(is_trusted));
-        self.permissions.open_directories(self.rules.directories(is_trusted));
+        self.permissions.set_ruleset(self.found.rules.ruleset(is_trusted));
+        self.permissions.open_directories(self.found.rules.directories(is_trusted));
+        self.found.servers.put_in_force(&self.found.running, is_trusted, &self.sink).await;
         let _ = reloaded.await;
         self.keep().await;
-        self.sink.emit_session(SessionEvent::FolderTrust { trust: self.trust.clone() }).await;
+        self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;
     }
 
     /// Writes down what the user trusts.
     async fn keep(&self) {
-        let (kept, is_trusted, brings) = (self.kept.clone(), self.trust.is_trusted, self.trust.brings.clone());
+        let (kept, is_trusted, brings) = (self.kept.clone(), self.found.trust.is_trusted, self.found.trust.brings.clone());
         let write = move |kept: TrustedItems| if is_trusted { kept.add(brings) } else { kept.clear() };
         let written = spawn_blocking(move || kept.map_or(Ok(()), write)).await;
         if let Ok(Err(error)) = written {

@@ -77,6 +77,12 @@ pub enum Command {
     TestSandbox {
         path: PathBuf,
     },
+    /// Starts an MCP server anew.
+    RestartServer {
+        name: String,
+    },
+    /// Asks how the MCP servers are.
+    LookAtServers,
     /// Lets another model answer the main agent from its next message on, or a subagent from its next run on.
     UseModel {
         agent: AgentId,

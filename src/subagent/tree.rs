@@ -13,8 +13,9 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
 use crate::definition::Catalog;
+use crate::mcp::McpServers;
 use crate::memory::MemorySources;
-use crate::message::{AgentId, BudgetLimit, Usage};
+use crate::message::{AgentId, BudgetLimit, Usage, sanitize_line};
 use crate::permission::{Approver, BroughtItem, Permissions};
 use crate::sandbox::{Sandbox, SandboxChange};
 use crate::session::Secrets;
@@ -23,6 +24,7 @@ use crate::subagent::main_agent::connection::{Connection, ResolveModel};
 use crate::subagent::registry::Registry;
 use crate::subagent::run::read_back::ReadBack;
 use crate::subagent::run::review::ReportReview;
+use crate::subagent::servers::ServerReach;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
@@ -83,6 +85,8 @@ pub struct TreeSetup {
     pub trusting: Option<mpsc::UnboundedSender<TrustAnswer>>,
     /// What commands run in; `None` where they never run in any.
     pub sandbox: Option<Sandbox>,
+    /// The MCP servers of the session.
+    pub servers: McpServers,
 }
 
 /// A handle to the tree; clones share it.
@@ -195,6 +199,7 @@ impl Tree {
         let setup = self.setup();
         Capabilities {
             tools: setup.tools.clone(),
+            servers: setup.servers.clone().into(),
             delegation: self.depth_allows(0),
             permissions: setup.permissions.clone(),
         }
@@ -207,7 +212,13 @@ impl Tree {
 
     /// Returns the tools that an agent is offered: its own, and `Agent` if it may have subagents.
     pub fn offered_tools(&self, agent: Parent) -> ToolSet {
+        let reach = ServerReach {
+            servers: agent.capabilities.servers.clone(),
+            permissions: agent.capabilities.permissions.clone(),
+            offer: agent.offer.servers.clone(),
+        };
         let tools = agent.capabilities.tools.offered(agent.connection.provider.web_search().is_some());
+        let tools = reach.join(tools, &agent.connection.model);
         if agent.capabilities.delegation == Delegation::Closed {
             return tools;
         }
@@ -293,6 +304,19 @@ impl Tree {
         if let Ok(said) = tokio::task::spawn_blocking(looking).await {
             self.sink().notify(said).await;
         }
+    }
+
+    /// Starts an MCP server anew, or says why not.
+    pub(in crate::subagent) async fn restart_server(&self, name: &str) {
+        if let Err(error) = self.setup().servers.restart(name) {
+            self.sink().notify(format!("{}.", sanitize_line(&error.to_string()))).await;
+        }
+    }
+
+    /// Says how the MCP servers are.
+    pub(in crate::subagent) async fn look_at_servers(&self) {
+        let servers = self.setup().servers.facts();
+        self.sink().emit_session_unhindered(SessionEvent::ServersChanged { servers }).await;
     }
 
     /// Changes what all agents may use together. Requests that wait for it are looked at again.

@@ -43,16 +43,17 @@ pub use call::{AnyTool, ParsedCall, PreparedCall};
 pub use file::copies::{FileCopies, FileVersions};
 pub use file::diff::diff_files;
 pub use file::freshness::{Freshness, Knowledge, Stamp};
+pub use file::image::checked_picture;
 pub use file::path::asked_title;
 pub use file::rewind::{ChangedFiles, FilePlan, FileRewind};
 pub use file::writers::{Writers, Written};
 pub use input::schema_of;
 pub use limit::bound_text;
-pub use process::Shell;
 pub use process::supervisor::supervise_if_asked;
+pub use process::{ServedProgram, Shell};
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
-pub use set::ToolSet;
+pub use set::{LateTools, ToolSet};
 pub use todo_write::{Todo, TodoStatus};
 pub use web::{
     FetchSecret, Fetcher, HostLookup, SearchAnswer, SearchCall, SearchEngine, SearchQuery, ServiceSearcher, markdown,

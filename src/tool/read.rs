@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::file::image::pixels;
+use super::file::image::{IMAGE_BYTES, IMAGE_SIDE, media_type, pixels};
 use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, cut, size};
@@ -35,10 +35,6 @@ const IMITATES_ROLES: &str = "[Lines above hold tags that imitate roles, reminde
 const SCAN_BYTES: u64 = 256 << 20;
 /// Bytes looked through after the last line shown, in order to say how many lines there are.
 const COUNT_BYTES: u64 = 16 << 20;
-/// Bytes of a picture: in base64, in which it travels, these are the 5 MiB that services take.
-const IMAGE_BYTES: u64 = (5 << 20) / 4 * 3;
-/// Pixels of a picture's longer side that services take.
-const IMAGE_SIDE: u32 = 8_000;
 /// Bytes that decide what kind of file it is.
 const SNIFF_BYTES: usize = 8 << 10;
 
@@ -121,18 +117,9 @@ impl Kind {
             (b"\xff\xfe", "UTF-16 text (convert it with iconv)"),
             (b"\xfe\xff", "UTF-16 text (convert it with iconv)"),
         ];
-        const IMAGES: [(&[u8], &str); 4] = [
-            (b"\x89PNG\r\n\x1a\n", "image/png"),
-            (b"\xff\xd8\xff", "image/jpeg"),
-            (b"GIF87a", "image/gif"),
-            (b"GIF89a", "image/gif"),
-        ];
-        if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
-            return Self::Image("image/webp");
-        }
         let begins = |(magic, _): &&(&[u8], &str)| start.starts_with(magic);
-        match (IMAGES.iter().find(begins), KNOWN.iter().find(begins)) {
-            (Some((_, media_type)), _) => Self::Image(media_type),
+        match (media_type(start), KNOWN.iter().find(begins)) {
+            (Some(media_type), _) => Self::Image(media_type),
             (None, Some((_, what))) => Self::Binary(what),
             (None, None) if start.contains(&0) => Self::Binary("a binary file"),
             (None, None) => Self::Text,

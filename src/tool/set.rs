@@ -1,19 +1,61 @@
 //! The tools an agent has. Which there are stands in `mod.rs`, one line for each.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::AnyTool;
 use crate::message::{ToolSpec, canonical_name};
 use crate::permission::ToolKind;
 
 #[derive(Clone, Default)]
-pub struct ToolSet(Vec<Arc<dyn AnyTool>>);
+pub struct ToolSet {
+    tools: Vec<Arc<dyn AnyTool>>,
+    /// What joins the others while the agent works.
+    late: Option<Arc<LateTools>>,
+}
+
+/// Tools that join an agent's while it works, in the order of their coming. None leaves: what a model was offered stays.
+#[derive(Default)]
+pub struct LateTools(OnceLock<Box<LateTool>>);
+
+struct LateTool {
+    tool: Arc<dyn AnyTool>,
+    next: LateTools,
+}
+
+impl LateTools {
+    /// Adds a tool, unless one of its name is there.
+    pub fn push(&self, tool: Arc<dyn AnyTool>) {
+        if self.iter().all(|known| known.name() != tool.name()) {
+            let mut new = Box::new(LateTool { tool, next: Self::default() });
+            let mut place = self;
+            while let Err(back) = place.0.set(new) {
+                new = back;
+                let Some(taken) = place.0.get() else { return };
+                place = &taken.next;
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn AnyTool>> {
+        std::iter::successors(self.0.get(), |late| late.next.0.get()).map(|late| &late.tool)
+    }
+}
 
 impl ToolSet {
+    fn all(&self) -> impl Iterator<Item = &Arc<dyn AnyTool>> {
+        self.tools.iter().chain(self.late.iter().flat_map(|late| late.iter()))
+    }
+
+    /// Returns the same tools with others that may join them.
+    #[must_use]
+    pub fn joined_by(self, late: Arc<LateTools>) -> Self {
+        Self { late: Some(late), ..self }
+    }
+
     /// Finds a tool by the name a model used: exactly, then without regard to case, then by its name elsewhere.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
-        let loosely = |name: &str| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name));
-        let exact = self.0.iter().find(|tool| tool.name() == name);
+        let loosely = |name: &str| self.all().find(|tool| tool.name().eq_ignore_ascii_case(name));
+        let exact = self.all().find(|tool| tool.name() == name);
         exact.or_else(|| loosely(name.trim())).or_else(|| loosely(canonical_name(name)))
     }
 
@@ -22,23 +64,24 @@ impl ToolSet {
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|tool| tool.name())
+        self.all().map(|tool| tool.name())
     }
 
     /// Returns what is offered to the model.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.0.iter().map(|tool| tool.spec()).collect()
+        self.all().map(|tool| tool.spec()).collect()
     }
 
     /// Returns what the model has to know of changes that the offer does not show.
     pub fn news(&self) -> Vec<String> {
-        self.0.iter().filter_map(|tool| tool.news()).collect()
+        self.all().filter_map(|tool| tool.news()).collect()
     }
 
     /// Returns the tools for which `keep` holds, in the same order.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
-        Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
+        let tools = self.tools.iter().filter(|tool| keep(tool.name())).cloned().collect();
+        Self { tools, late: self.late.clone() }
     }
 
     /// Returns the tools that are of use to an agent whose model is, or is not, at a service that searches the web itself.
@@ -49,16 +92,17 @@ impl ToolSet {
 
     #[must_use]
     pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
-        self.0.iter().cloned().chain([tool]).collect()
+        let tools = self.tools.iter().cloned().chain([tool]).collect();
+        Self { tools, late: self.late.clone() }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all().next().is_none()
     }
 }
 
 impl FromIterator<Arc<dyn AnyTool>> for ToolSet {
     fn from_iter<T: IntoIterator<Item = Arc<dyn AnyTool>>>(tools: T) -> Self {
-        Self(tools.into_iter().collect())
+        Self { tools: tools.into_iter().collect(), late: None }
     }
 }

@@ -14,12 +14,13 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "README.md",
     "docs/agents.md",
     "docs/configuration.md",
     "docs/headless.md",
     "docs/keys.md",
+    "docs/mcp.md",
     "docs/memory.md",
     "docs/permissions.md",
     "docs/sessions.md",

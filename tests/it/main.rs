@@ -12,6 +12,7 @@ mod faults;
 mod fuzz;
 mod headless;
 mod load;
+mod mcp;
 mod memory;
 mod offline;
 mod permissions;

@@ -12,7 +12,7 @@ pub use sandbox::{SANDBOX_USAGE, SandboxCommand};
 
 use super::composer::Candidate;
 use super::overlay::rewind;
-use super::settings::{memory, models, sessions};
+use super::settings::{memory, models, servers, sessions};
 use super::{App, Popup, lists};
 use crate::agent::WorktreeAct;
 
@@ -57,6 +57,8 @@ pub trait PlainSession {
     fn trust(&mut self, words: &str);
     /// Shows what holds in the sandbox, tests a path, or turns it on or off.
     fn sandbox(&mut self, words: &str);
+    /// Lists the MCP servers, shows one, or restarts it.
+    fn mcp(&mut self, words: &str);
     /// Lists what fills the context of the main agent, or of the one that is named.
     fn context(&mut self, agent: &str);
     /// Has the main agent write the memory file of the project.
@@ -156,6 +158,8 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("permissions", "", "show permissions and rules, or revoke an answer", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
+    SlashCommand::new("mcp", "[NAME|restart NAME]", "show the MCP servers, or restart one", servers::slash)
+        .plain("lists the MCP servers; /mcp NAME shows one, /mcp restart NAME restarts it.", Plain::mcp),
     SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear()).plain(
         "starts a new conversation; while agents are running, a second /clear stops them.",
         |plain, _| {

@@ -7,6 +7,7 @@ use crate::app::layout::LayoutMode;
 use crate::app::lists::about_theme;
 use crate::app::outbox::Outbox;
 use crate::app::{Effect, MouseCapture};
+use crate::mcp::McpFacts;
 use crate::session::Unsent;
 
 /// Something that was chosen for longer than this session.
@@ -34,11 +35,13 @@ pub(in crate::app) struct Settings {
     /// How the agents were placed when that was last handed on.
     arranged: Arrangement,
     mouse: MouseCapture,
+    /// How the MCP servers are.
+    pub(in crate::app) servers: Vec<McpFacts>,
 }
 
 impl Settings {
     pub(in crate::app) fn new(themes: Vec<String>, theme: String, arranged: Arrangement, mouse: MouseCapture) -> Self {
-        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse }
+        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse, servers: Vec::new() }
     }
 
     pub(in crate::app) fn themes(&self) -> &[String] {

@@ -5,6 +5,7 @@
 pub(super) mod choices;
 pub(super) mod memory;
 pub(super) mod models;
+pub(super) mod servers;
 pub(super) mod sessions;
 pub(super) mod setup;
 pub(super) mod status;

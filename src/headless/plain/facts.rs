@@ -7,15 +7,26 @@ use std::collections::HashMap;
 use super::rows::SET_IN;
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
 use crate::app::{context_rows, context_total};
-use crate::message::AgentId;
+use crate::mcp::McpFacts;
+use crate::message::{AgentId, sanitize_line};
 use crate::permission::{BroughtItem, FolderTrust};
 use crate::sandbox::SandboxFacts;
+
+/// What the main agent is at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lead {
+    Rests,
+    Answers,
+    /// It looks at what others had to say.
+    Woken,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct KnownFacts {
     filled: HashMap<AgentId, ContextUse>,
     sandbox: Option<SandboxFacts>,
     trust: Option<FolderTrust>,
+    servers: Vec<McpFacts>,
 }
 
 impl KnownFacts {
@@ -26,6 +37,7 @@ impl KnownFacts {
             }) => drop(self.filled.insert(*agent, filled.clone())),
             event => match event.of_session() {
                 Some(SessionEvent::SandboxChanged { facts }) => self.sandbox = Some(facts.clone()),
+                Some(SessionEvent::ServersChanged { servers }) => self.servers.clone_from(servers),
                 Some(SessionEvent::FolderTrust { trust }) => self.trust = Some(trust.clone()),
                 _ => {}
             },
@@ -51,6 +63,23 @@ impl KnownFacts {
     /// Returns all that the folder brings, as far as it was said.
     pub(super) fn brought(&self) -> Vec<BroughtItem> {
         self.trust.as_ref().map(|trust| trust.brings.clone()).unwrap_or_default()
+    }
+
+    /// Returns the MCP servers, or that there are none.
+    pub(super) fn servers(&self) -> Result<Vec<String>, &'static str> {
+        let row = |server: &McpFacts| {
+            let (name, state) = (sanitize_line(&server.name), server.state.word());
+            format!("{SET_IN}{name}: {state}  {}", server.line()).trim_end().to_owned()
+        };
+        let rows: Vec<String> = self.servers.iter().map(row).collect();
+        if rows.is_empty() { Err("no MCP servers; add one with belvedere mcp add") } else { Ok(rows) }
+    }
+
+    /// Returns all that is known of one MCP server.
+    pub(super) fn server(&self, name: &str) -> Result<Vec<String>, &'static str> {
+        let server =
+            self.servers.iter().find(|server| server.name == name).ok_or("no MCP server of that name; see /mcp")?;
+        Ok(server.page().lines().map(|line| format!("{SET_IN}{line}")).collect())
     }
 
     /// Returns what holds in the sandbox, or why that is not known.

@@ -25,7 +25,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::exports::Exporter;
-use self::session::{NextStep, Session, lines};
+use self::rows::lines;
+use self::session::{NextStep, Session};
 use super::input::{self, TypedLine};
 use super::output::Output;
 use super::{LAST_WORDS, exit};

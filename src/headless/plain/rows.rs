@@ -12,6 +12,11 @@ use crate::session::SessionSummary;
 /// Stands before each row.
 pub(super) const SET_IN: &str = "  ";
 
+/// Returns what was said as lines to be written.
+pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
+    texts.into_iter().map(|text| text + "\n")
+}
+
 /// Returns a further row of what was said.
 pub(super) fn set_in(row: &str) -> String {
     if row.is_empty() { String::new() } else { format!("{SET_IN}{row}") }

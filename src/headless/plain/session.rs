@@ -14,15 +14,16 @@ use tokio::time::Instant;
 
 use super::asked::{Asked, Typist};
 use super::exports::Exporter;
-use super::facts::KnownFacts;
+use super::facts::{KnownFacts, Lead};
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::rewinding::Rewinding;
-use super::rows::{agent_file, memory_rows};
+use super::rows::{agent_file, lines, memory_rows};
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
 use crate::app::{
-    INIT, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_words, change_budget, cost_words,
+    INIT, McpCommand, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_words, change_budget,
+    cost_words,
 };
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
@@ -80,18 +81,6 @@ pub(super) struct Session {
     pub(super) last_end: Option<Status>,
     /// Whether the user has asked for the end.
     leaves: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lead {
-    Rests,
-    Answers,
-    /// It looks at what others had to say.
-    Woken,
-}
-
-pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
-    texts.into_iter().map(|text| text + "\n")
 }
 
 impl Session {
@@ -403,6 +392,14 @@ impl PlainSession for Session {
             Some(SandboxCommand::Show) => self.say(self.facts.sandbox()),
             Some(SandboxCommand::Order(command)) => self.order(command),
             None => self.notice(&format!("usage: {SANDBOX_USAGE}")),
+        }
+    }
+
+    fn mcp(&mut self, words: &str) {
+        match McpCommand::parse(words) {
+            McpCommand::List => self.say(self.facts.servers()),
+            McpCommand::Show(name) => self.say(self.facts.server(&name)),
+            McpCommand::Restart(name) => self.order(Command::RestartServer { name }),
         }
     }
 

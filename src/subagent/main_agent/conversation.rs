@@ -201,6 +201,8 @@ impl Conversation {
             Command::TrustFolder { trusted } => self.tree.trust_folder(trusted).await,
             Command::ChangeSandbox(change) => self.tree.change_sandbox(change).await,
             Command::TestSandbox { path } => self.tree.test_sandbox(path).await,
+            Command::RestartServer { name } => self.tree.restart_server(&name).await,
+            Command::LookAtServers => self.tree.look_at_servers().await,
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
             Command::UseModel { agent, name } if agent.is_main() => self.use_model(name),
             Command::UseModel { agent, name } => self.tree.use_model(agent, &name).await,

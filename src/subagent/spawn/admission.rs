@@ -13,6 +13,7 @@ use crate::provider::Model;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
+use crate::subagent::servers::states;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
 use crate::subagent::spawn::memory::AgentMemory;
 use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentInput};
@@ -113,9 +114,13 @@ impl Tree {
             if own.is_empty() { tool.to_owned() } else { own.join(", ") }
         };
         let offered = own.tools.offered(parent.connection.provider.web_search().is_some());
-        let mut tools: Vec<String> = offered.names().map(shown).collect();
-        let but: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| scope.starts_with("not ")).collect();
         let is_all = own.tools.names().count() == parent.capabilities.tools.names().count();
+        let mut tools: Vec<String> = offered.names().map(shown).collect();
+        if !is_all {
+            let servers = states(&own.servers, &own.permissions);
+            tools.extend(servers.into_iter().map(|(name, _)| format!("the MCP server {name}")));
+        }
+        let but: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| scope.starts_with("not ")).collect();
         if is_all && scopes.iter().all(|scope| scope.starts_with("not ")) {
             tools = vec!["all".to_owned()];
         }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::definition::{AgentDefinition, ToolsField};
+use crate::mcp::TOOL_PREFIX;
 use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
 use crate::subagent::limits::Refusal;
+use crate::subagent::servers::{AgentServers, TOOL_SEARCH, states};
 use crate::subagent::tools::agent_tool::AGENT_TOOL;
 use crate::tool::ToolSet;
 
@@ -17,6 +19,8 @@ use crate::tool::ToolSet;
 pub struct Capabilities {
     /// Its tools, without `Agent`.
     pub tools: ToolSet,
+    /// The MCP servers that it reaches.
+    pub servers: AgentServers,
     /// Whether its lists let it have subagents; how deep agents may nest is another matter.
     pub delegation: Delegation,
     pub permissions: Permissions,
@@ -57,8 +61,10 @@ impl Lists {
         tools: &ToolSet,
     ) -> Self {
         let read = |list: &[String]| -> Arc<[Rule]> {
-            let rule = |entry: &String| Rule::parse(entry, Places { project, home }, |tool| tools.kind_of(tool));
-            list.iter().map(rule).collect()
+            let rule = |entry: &str| Rule::parse(entry, Places { project, home }, |tool| tools.kind_of(tool));
+            // Who may use tools of servers may look for them.
+            let search = list.iter().any(|entry| entry.trim().starts_with(TOOL_PREFIX)).then_some(TOOL_SEARCH);
+            list.iter().map(String::as_str).chain(search).map(rule).collect()
         };
         Self {
             agent: definition.name.clone(),
@@ -68,7 +74,10 @@ impl Lists {
                 ToolsField::List(list) => Some(read(list)),
             },
             bounds: definition.bounded_by.as_deref().map(read),
-            forbidden: read(&definition.disallowed_tools),
+            forbidden: {
+                let rule = |entry: &String| Rule::parse(entry, Places { project, home }, |tool| tools.kind_of(tool));
+                definition.disallowed_tools.iter().map(rule).collect()
+            },
             called: called.map(read),
         }
     }
@@ -92,6 +101,11 @@ impl Lists {
     fn leave(&self, tool: &str) -> bool {
         self.allowing().all(|list| list.iter().any(|rule| rule.is_clear() && rule.names(tool)))
             && !self.forbidden.iter().any(|rule| rule.takes_away(tool))
+    }
+
+    /// Returns `true` if each list names tools of MCP servers, which may come later.
+    fn name_servers(&self) -> bool {
+        self.allowing().all(|list| list.iter().any(|rule| rule.tool().starts_with(TOOL_PREFIX)))
     }
 
     /// Returns the rules that single uses are judged by.
@@ -162,16 +176,18 @@ impl Capabilities {
         let is_open = depth == Delegation::Open && lists.leave(AGENT_TOOL);
         let delegation = if is_open { Delegation::Open } else { Delegation::Closed };
         let tools = self.tools.filtered(|tool| lists.leave(tool));
+        let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
+        let has_servers = lists.name_servers() && !states(&self.servers, &permissions).is_empty();
         if tools.is_empty()
+            && !has_servers
             && delegation == Delegation::Closed
             && let Some(reasons) = lists.reasons(&Sets { all, above: &self.tools, depth })
         {
             return Err(Refusal::NoTools { agent: lists.agent.clone(), reasons });
         }
-        let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
         let permissions = permissions.held_by(lists.holder.clone()).with_own_folder(None);
         let permissions = mode.map_or(permissions.clone(), |mode| permissions.at_most(mode));
-        Ok(Self { tools, delegation, permissions })
+        Ok(Self { tools, servers: self.servers.clone(), delegation, permissions })
     }
 
     /// Returns this for an agent below `above` that keeps notes in a folder.

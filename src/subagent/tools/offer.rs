@@ -12,6 +12,7 @@ use crate::definition::{AgentDefinition, Catalog};
 use crate::message::sanitize_line;
 use crate::permission::Permissions;
 use crate::subagent::run::report::escape;
+use crate::subagent::servers::ServerOffer;
 
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 const MAX_TOOLS_CHARS: usize = 300;
@@ -32,7 +33,11 @@ pub(in crate::subagent) type OfferedAgent = (Arc<AgentDefinition>, String);
 ///
 /// A service reads a request anew from the first byte that has changed, and the descriptions of tools come first in it.
 #[derive(Default)]
-pub struct AgentOffer(Mutex<Option<Announced>>);
+pub struct AgentOffer {
+    announced: Mutex<Option<Announced>>,
+    /// What it has been offered of MCP servers.
+    pub(in crate::subagent) servers: Arc<ServerOffer>,
+}
 
 struct Announced {
     /// The list in the description of the tool.
@@ -44,7 +49,7 @@ struct Announced {
 impl AgentOffer {
     /// Returns the list as it was when it was made first.
     pub(in crate::subagent) fn list(&self, agents: impl FnOnce() -> Vec<OfferedAgent>) -> String {
-        let mut announced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
         let announced = announced.get_or_insert_with(|| {
             let agents = agents();
             Announced { list: list(&agents), entries: entries_of(&agents) }
@@ -54,7 +59,7 @@ impl AgentOffer {
 
     /// Returns what has changed since the model was told last. If that is much, the list is made anew instead.
     pub(in crate::subagent) fn news(&self, agents: impl FnOnce() -> Vec<OfferedAgent>) -> Option<String> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
         let announced = state.as_mut()?;
         let agents = agents();
         let entries = entries_of(&agents);

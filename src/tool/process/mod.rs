@@ -11,6 +11,7 @@ pub(super) mod guard;
 pub(super) mod inside;
 pub(super) mod output;
 pub(super) mod pulse;
+mod serve;
 pub(super) mod supervisor;
 #[cfg(target_os = "linux")]
 mod tree;
@@ -38,6 +39,7 @@ use tokio::sync::OnceCell;
 
 use self::environment::HandedOn;
 use self::pulse::Pulse;
+pub use self::serve::ServedProgram;
 use self::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
 use crate::sandbox::{DeniedPaths, Sandbox, SandboxPolicy};
@@ -184,16 +186,18 @@ impl Group {
         (search, policy): (&SearchPath, Option<&SandboxPolicy>),
     ) -> io::Result<(Self, Receiver)> {
         let (reader, writer) = io::pipe()?;
-        let (mut ours, theirs) = Socket::pair()?;
         let mut builder = Command::new(&shell.supervisor);
-        builder
-            .arg(SUPERVISE)
-            .current_dir(cwd)
-            .env_clear()
-            .envs(environment)
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(writer.try_clone()?)
-            .stderr(writer);
+        builder.arg(SUPERVISE).current_dir(cwd).env_clear().envs(environment);
+        builder.stdout(writer.try_clone()?).stderr(writer);
+        let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
+        let request = request(policy, program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command])?;
+        Ok((Self::begin(shell, builder, &request)?, Receiver::from_owned_fd(reader.into())?))
+    }
+
+    /// Starts a supervisor, asks it to run something, and waits until that runs.
+    fn begin(shell: Shell, mut builder: Command, request: &[u8]) -> io::Result<Self> {
+        let (mut ours, theirs) = Socket::pair()?;
+        builder.stdin(Stdio::from(OwnedFd::from(theirs)));
         let (child, id) = {
             let mut running = shell.running();
             let child = builder.spawn()?;
@@ -203,12 +207,10 @@ impl Group {
         };
         // The builder holds the writing end; the pipe would never end with it.
         drop(builder);
-        let receiver = Receiver::from_owned_fd(reader.into())?;
         let mut group = Self { shell, child, id, heard: Vec::new(), control: None, over: None, listener: None };
         ours.set_read_timeout(Some(START_LIMIT))?;
         ours.set_write_timeout(Some(START_LIMIT))?;
-        let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
-        ours.write_all(&request(policy, program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command])?)?;
+        ours.write_all(request)?;
         loop {
             match group.next_answer() {
                 Some(SupervisorMessage::Listening) => {}
@@ -228,7 +230,7 @@ impl Group {
         }
         ours.set_nonblocking(true)?;
         group.control = Some(UnixStream::from_std(ours)?);
-        Ok((group, receiver))
+        Ok(group)
     }
 
     /// Returns where programs of a command in the sandbox ask for a way out, once.

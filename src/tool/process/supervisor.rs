@@ -44,6 +44,8 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Begins a request: whether a second supervisor carries it out, see above.
 const APART: u8 = b'a';
 const TOGETHER: u8 = b't';
+/// The argument after it that gives the program standard output as its input too: a socket, over which it is talked to.
+pub(super) const SERVE: &str = "--serve";
 /// Bytes of a request: more than any command line the system takes.
 const MAX_REQUEST: u32 = 4 << 20;
 /// How long what is ending by itself may take before it counts as left behind.
@@ -150,7 +152,9 @@ fn supervise(is_first: bool) -> io::Result<()> {
             (false, strays) if !strays.is_empty() => without(&strays, program),
             _ => Command::new(program),
         };
-        command.args(arguments).stdin(Stdio::null()).process_group(0);
+        let serves = std::env::args_os().nth(2).is_some_and(|argument| argument == SERVE);
+        let input = if serves { io::stdout().as_fd().try_clone_to_owned()?.into() } else { Stdio::null() };
+        command.args(arguments).stdin(input).process_group(0);
         match command.spawn() {
             Ok(leader) => {
                 drop(command);

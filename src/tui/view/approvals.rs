@@ -218,6 +218,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Read { .. } => "wants to read",
         AccessKind::Fetch { .. } => "wants to fetch",
         AccessKind::Search { .. } => "wants to search the web",
+        AccessKind::Call { .. } => "wants to call",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing => "wants to use",
     };

@@ -57,13 +57,13 @@ fn delegate(names: &[&str]) -> Vec<serde_json::Value> {
         .collect()
 }
 
-fn script(lines: &[serde_json::Value]) -> Arc<Scripted> {
+pub(crate) fn script(lines: &[serde_json::Value]) -> Arc<Scripted> {
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
     Arc::new(Scripted::from_jsonl(&text.join("\n")).unwrap())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "json! takes values")]
-fn reply(when: serde_json::Value, steps: Vec<serde_json::Value>) -> serde_json::Value {
+pub(crate) fn reply(when: serde_json::Value, steps: Vec<serde_json::Value>) -> serde_json::Value {
     json!({"when": when, "steps": steps})
 }
 
@@ -85,12 +85,12 @@ fn last_of_main(provider: &Scripted) -> Request {
 }
 
 /// A definition from the head of an agent file.
-fn defined(head: &str) -> AgentDefinition {
+pub(crate) fn defined(head: &str) -> AgentDefinition {
     let text = format!("---\n{head}\ndescription: d\n---\nYou work.");
     parse(&text, Source { tier: Tier::UserClaude, path: None }).definition.unwrap()
 }
 
 /// A call of `Agent`.
-fn agent(kind: &str, name: &str) -> serde_json::Value {
+pub(crate) fn agent(kind: &str, name: &str) -> serde_json::Value {
     json!({"call": "Agent", "input": {"description": name, "subagent_type": kind, "prompt": task(name)}})
 }

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 mod ground;
 mod keyring;
 mod keys;
+mod mcp;
 mod memory;
 mod models;
 mod processes;

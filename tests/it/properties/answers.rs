@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use belvedere::message::Secret;
-use belvedere::provider::sse::{Parser, SseEvent, TooLarge};
+use belvedere::network::sse::{Parser, SseEvent, TooLarge};
 use belvedere::provider::table::ProviderTable;
 use belvedere::provider::{Credential, ErrorKind, Feed, ReplySize, Service, StreamEvent, anthropic, openai};
 

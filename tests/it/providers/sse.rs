@@ -1,6 +1,6 @@
 //! The parser of server-sent events, against an independent one.
 
-use belvedere::provider::sse::{EVENT_CAP, Parser, SseEvent, TooLarge};
+use belvedere::network::sse::{EVENT_CAP, Parser, SseEvent, TooLarge};
 use futures::{FutureExt, StreamExt};
 use proptest::prelude::*;
 

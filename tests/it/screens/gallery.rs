@@ -187,6 +187,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         config: Config::default(),
         rules: SessionRules::default(),
         trust: FolderTrust::default(),
+        servers: belvedere::services::ConfiguredServers::default(),
         memory: belvedere::memory::MemorySources::default(),
         diagnostics: Vec::new(),
         paths: None,

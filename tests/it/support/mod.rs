@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, LogEvent, Outcome, Place, SessionEvent, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
+use belvedere::mcp::McpServers;
 use belvedere::memory::MemorySources;
 use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::{Grants, PermissionMode, Permissions};
@@ -104,6 +105,7 @@ fn keep_in(folder: &std::path::Path) -> KeepReport {
 pub(crate) struct Parts {
     /// What `/sandbox` is about.
     pub(crate) sandbox: Option<Sandbox>,
+    pub(crate) servers: McpServers,
     /// Who looks at reports before they are read.
     pub(crate) review: ReportReview,
     pub(crate) provider: Arc<dyn Provider>,
@@ -152,6 +154,7 @@ impl Parts {
         Self {
             provider,
             sandbox: None,
+            servers: McpServers::default(),
             memory: MemorySources::default(),
             tools: standard_tools(),
             mode: PermissionMode::Default,
@@ -232,6 +235,7 @@ impl Session {
         let copies = FileCopies::below(state.path().join("files"));
         let tree = Tree::new(TreeSetup {
             sandbox: parts.sandbox,
+            servers: parts.servers,
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
             budget: parts.budget,

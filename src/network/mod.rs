@@ -1,7 +1,9 @@
-//! What all HTTP clients share: whose certificates are believed, and why a request failed.
+//! What all HTTP clients share: whose certificates are believed, why a request failed, and streams of events.
 //!
 //! Owns making clients that know the certificates. Leaves requests to those who make them. Invariant: where the system has
 //! certificates, only those count.
+
+pub mod sse;
 
 use std::error::Error;
 

@@ -1,0 +1,94 @@
+//! The MCP servers on the screen: the list, and the page of each.
+//!
+//! Owns the list. Leaves how servers are to `mcp`.
+
+use crate::app::action::Action;
+use crate::app::lists::{ListCell, ListEntry, ListKind, ListStyle, cell};
+use crate::app::{App, Popup};
+use crate::mcp::{McpFacts, McpState};
+use crate::message::sanitize_line;
+use crate::subagent::Command;
+
+/// How the command is written.
+pub const MCP_USAGE: &str = "/mcp [NAME | restart NAME]";
+
+/// What is asked of `/mcp`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpCommand {
+    List,
+    Show(String),
+    Restart(String),
+}
+
+impl McpCommand {
+    /// Reads the words after the command's name.
+    #[must_use]
+    pub fn parse(words: &str) -> Self {
+        match words.trim().split_once(char::is_whitespace) {
+            None if words.trim().is_empty() => Self::List,
+            Some(("restart" | "reconnect", name)) => Self::Restart(name.trim().to_owned()),
+            _ => Self::Show(words.trim().to_owned()),
+        }
+    }
+}
+
+/// The MCP servers of the session.
+pub(in crate::app) static SERVERS: ListKind = ListKind {
+    name: "servers",
+    title: |_| "MCP servers".to_owned(),
+    columns: 100,
+    head: None,
+    has_query: false,
+    entries: |app, _, columns| app.settings.servers.iter().map(|server| row(server, columns)).collect(),
+    empty: "no MCP servers; add one with belvedere mcp add",
+    accept_word: Some("show"),
+    accept: |app, list| {
+        if let Some(server) = app.settings.servers.get(list.chosen).cloned() {
+            show(app, &server);
+        }
+    },
+    acts: &[(Action::Restart, |app, chosen| {
+        if let Some(server) = app.settings.servers.get(chosen) {
+            let name = server.name.clone();
+            app.out.inform(format!("restarting {}", sanitize_line(&name)));
+            app.out.send(Command::RestartServer { name });
+        }
+    })],
+    shows_choice: true,
+};
+
+fn row(server: &McpFacts, columns: u16) -> ListEntry {
+    let state = match server.state {
+        McpState::Connected => ListStyle::Accent,
+        McpState::Starting | McpState::Off(_) => ListStyle::Muted,
+        McpState::Waiting(_) | McpState::Failed(_) => ListStyle::Text,
+    };
+    let mut cells = vec![
+        cell(sanitize_line(&server.name), ListStyle::Text).wide(if columns >= 70 { 20 } else { 14 }),
+        cell(format!(" {}", server.state.word()), state).wide(14),
+        ListCell { gives_way: true, ..cell(format!(" {}", server.line()), ListStyle::Muted) },
+    ];
+    if columns >= 70 {
+        cells.push(cell(format!("  {}", server.scope), ListStyle::Faint));
+    }
+    ListEntry::new(server.name.clone(), cells)
+}
+
+fn show(app: &mut App, server: &McpFacts) {
+    let title = format!("MCP server {}", sanitize_line(&server.name));
+    app.overlay.open(Popup::Text { title, body: server.page(), scroll: 0 });
+}
+
+pub(in crate::app) fn slash(app: &mut App, words: &str) {
+    match McpCommand::parse(words) {
+        McpCommand::List => {
+            app.out.send(Command::LookAtServers);
+            app.overlay.open(Popup::list(&SERVERS));
+        }
+        McpCommand::Show(name) => match app.settings.servers.iter().find(|server| server.name == name).cloned() {
+            Some(server) => show(app, &server),
+            None => app.out.warn(format!("no MCP server {}; usage: {MCP_USAGE}", sanitize_line(&name))),
+        },
+        McpCommand::Restart(name) => app.out.send(Command::RestartServer { name }),
+    }
+}

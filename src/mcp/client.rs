@@ -1,0 +1,261 @@
+//! One connection to a server: the handshake, what it offers, and calls.
+//!
+//! Owns the words of the protocol, which the crate `rmcp` speaks. Leaves when to connect to `servers`. Invariants: each
+//! request has a deadline; one that is given up is cancelled at the server; what comes back is bounded.
+
+#![expect(deprecated, reason = "servers log in the way that the newest protocol gives up")]
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, ContentBlock,
+    Implementation, LoggingMessageNotificationParam, ResourceContents, ServerResult,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService};
+use rmcp::{ClientHandler, Peer, RoleClient};
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::McpError;
+use super::log::ServerLog;
+use super::names::{McpToolInfo, wire_name};
+use crate::message::sanitize_line;
+
+/// Tools of one server.
+const MAX_TOOLS: usize = 1_000;
+/// Pages of one list.
+const MAX_PAGES: usize = 50;
+/// Characters of a tool's description.
+const MAX_DESCRIPTION: usize = 4_000;
+/// Bytes of a tool's schema.
+const MAX_SCHEMA: usize = 64 << 10;
+/// How long a list may take.
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long we try to tell a server that a call was given up.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A part of what a server has answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum McpContent {
+    Text(String),
+    Image {
+        media_type: String,
+        /// In base64.
+        data: String,
+    },
+    /// Something that no model here reads, in a few words.
+    Other(String),
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpReply {
+    pub content: Vec<McpContent>,
+    pub is_error: bool,
+}
+
+/// Takes what a server says unasked.
+pub(super) struct Listener {
+    pub(super) log: ServerLog,
+    /// Notified when what it offers has changed.
+    pub(super) changed: Arc<Notify>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("belvedere", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        let text = match &params.data {
+            Value::String(text) => text.clone(),
+            data => data.to_string(),
+        };
+        self.log.add(&text);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+}
+
+pub(super) type Connection = RunningService<RoleClient, Listener>;
+
+/// What a connected server offers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Offered {
+    pub(super) tools: Vec<Arc<McpToolInfo>>,
+    pub(super) version: Option<String>,
+    /// What went wrong in finding out.
+    pub(super) errors: Vec<String>,
+}
+
+/// Asks a server for all that it offers.
+pub(super) async fn offered(peer: &Peer<RoleClient>, server: &str) -> Offered {
+    let mut offered = Offered::default();
+    let Some(info) = peer.peer_info() else { return offered };
+    offered.version = info.server_info.as_ref().map(|info| format!("{} {}", info.name, info.version));
+    if info.capabilities.tools.is_some() {
+        match tools(peer, server).await {
+            Ok(tools) => offered.tools = tools,
+            Err(why) => offered.errors.push(format!("its tools cannot be listed: {why}")),
+        }
+    }
+    offered
+}
+
+async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Arc<McpToolInfo>>, String> {
+    let mut tools: Vec<Arc<McpToolInfo>> = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let page = rmcp::model::PaginatedRequestParams::default().with_cursor(cursor);
+        let listed = timeout(LIST_TIMEOUT, peer.list_tools(Some(page))).await;
+        let listed = listed.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?;
+        for tool in listed.tools {
+            let name = wire_name(server, &tool.name);
+            let schema = Value::Object((*tool.input_schema).clone());
+            let is_known = tools.iter().any(|known| known.name == name);
+            if is_known || tools.len() == MAX_TOOLS || schema.to_string().len() > MAX_SCHEMA {
+                tracing::warn!(server, tool = %tool.name, "left out: its name is taken, or it is too large");
+                continue;
+            }
+            let hints = tool.annotations.as_ref();
+            let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+            tools.push(Arc::new(McpToolInfo {
+                name,
+                server: server.to_owned(),
+                tool: tool.name.to_string(),
+                description: description.chars().take(MAX_DESCRIPTION).collect(),
+                input_schema: Arc::new(schema),
+                only_reads: hints.and_then(|hints| hints.read_only_hint).unwrap_or(false),
+            }));
+        }
+        cursor = listed.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(tools)
+}
+
+/// Calls a tool. Given up, by `stop` or at the deadline, the call is cancelled at the server.
+pub(super) async fn call(
+    peer: &Peer<RoleClient>,
+    (tool, args): (&str, Map<String, Value>),
+    deadline: Duration,
+    stop: &CancellationToken,
+) -> Result<McpReply, McpError> {
+    let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
+    let result = request(peer, ClientRequest::CallToolRequest(CallToolRequest::new(params)), deadline, stop).await?;
+    match result {
+        ServerResult::CallToolResult(result) => {
+            let mut content: Vec<McpContent> = result.content.into_iter().map(content_of).collect();
+            if let (true, Some(value)) = (content.is_empty(), result.structured_content) {
+                content.push(McpContent::Text(value.to_string()));
+            }
+            Ok(McpReply { content, is_error: result.is_error.unwrap_or(false) })
+        }
+        ServerResult::EmptyResult(_) => Ok(McpReply { content: Vec::new(), is_error: false }),
+        _ => Err(McpError::Failed("the server has answered something that is no result of a tool".to_owned())),
+    }
+}
+
+/// Sends a request and waits for its answer, within the deadline and until `stop`.
+pub(super) async fn request(
+    peer: &Peer<RoleClient>,
+    request: ClientRequest,
+    deadline: Duration,
+    stop: &CancellationToken,
+) -> Result<ServerResult, McpError> {
+    let too_late = || McpError::TooLate(deadline.as_secs());
+    let sending = timeout(deadline, peer.send_cancellable_request(request, PeerRequestOptions::no_options()));
+    let mut handle = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Err(McpError::Stopped),
+        sent = sending => sent.map_err(|_| too_late())?.map_err(|error| failed(&error))?,
+    };
+    let (error, why) = tokio::select! {
+        biased;
+        answer = &mut handle.rx => {
+            let closed = |_| McpError::Failed("the server has closed the connection".to_owned());
+            return answer.map_err(closed)?.map_err(|error| failed(&error));
+        }
+        () = stop.cancelled() => (McpError::Stopped, "stopped by the user"),
+        () = sleep(deadline) => (too_late(), "no answer in time"),
+    };
+    let _ = timeout(CANCEL_TIMEOUT, handle.cancel(Some(why.to_owned()))).await;
+    Err(error)
+}
+
+fn failed(error: &rmcp::ServiceError) -> McpError {
+    McpError::Failed(sanitize_line(&error.to_string()).into_owned())
+}
+
+pub(super) fn content_of(block: ContentBlock) -> McpContent {
+    match block {
+        ContentBlock::Text(text) => McpContent::Text(text.text),
+        ContentBlock::Image(image) => McpContent::Image { media_type: image.mime_type, data: image.data },
+        ContentBlock::Audio(audio) => McpContent::Other(format!("[sound, {}]", audio.mime_type)),
+        ContentBlock::Resource(resource) => resource_of(resource.resource),
+        ContentBlock::ResourceLink(link) => McpContent::Text(format!("{}: {}", link.name, link.uri)),
+        _ => McpContent::Other("[something of a kind that is not known here]".to_owned()),
+    }
+}
+
+pub(super) fn resource_of(contents: ResourceContents) -> McpContent {
+    match contents {
+        ResourceContents::TextResourceContents { text, .. } => McpContent::Text(text),
+        ResourceContents::BlobResourceContents { mime_type: Some(media_type), blob, .. }
+            if media_type.starts_with("image/") =>
+        {
+            McpContent::Image { media_type, data: blob }
+        }
+        ResourceContents::BlobResourceContents { uri, blob, .. } => {
+            McpContent::Other(format!("[{uri}: {} bytes that are no text]", blob.len() / 4 * 3))
+        }
+        _ => McpContent::Other("[a resource of a kind that is not known here]".to_owned()),
+    }
+}
+
+/// Shakes hands over a transport, within a time.
+pub(super) async fn connect<T, E, A>(transport: T, listener: Listener, within: Duration) -> Result<Connection, String>
+where
+    T: rmcp::transport::IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let shaking: std::pin::Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(rmcp::serve_client(listener, transport));
+    match timeout(within, shaking).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => Err(words(&error)),
+        Err(_) => Err(format!("no answer within {} s", within.as_secs())),
+    }
+}
+
+fn words(error: &rmcp::service::ClientInitializeError) -> String {
+    use rmcp::service::ClientInitializeError as Error;
+    let text = match error {
+        Error::ConnectionClosed(_) => "it has ended before it answered".to_owned(),
+        Error::TransportError { error, .. } => {
+            let mut root: &dyn std::error::Error = error.error.as_ref();
+            while let Some(source) = root.source() {
+                root = source;
+            }
+            root.to_string()
+        }
+        error => error.to_string(),
+    };
+    let text: String = text.chars().take(300).collect();
+    sanitize_line(&text).into_owned()
+}

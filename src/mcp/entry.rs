@@ -1,0 +1,162 @@
+//! One entry of a configuration of servers, in the format of Claude Code.
+//!
+//! Owns its grammar, and the words that show it. Invariant: an entry that is not understood is no server, and says why; a
+//! project's entry cannot name the variables that hold our keys.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::config::{CALL_TIMEOUT, McpConfig, McpScope, McpWay, START_TIMEOUT};
+use super::expand::expand;
+use super::sources::McpSources;
+
+/// Longest name of a server, in bytes.
+const MAX_SERVER_NAME: usize = 64;
+/// Longest time that an entry may ask for.
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
+
+type Entry = Map<String, Value>;
+
+/// Reads one entry. The error says what is wrong with it, without any value of a variable.
+pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSources) -> Result<McpConfig, String> {
+    if name.trim().is_empty()
+        || name.len() > MAX_SERVER_NAME
+        || name.contains("__")
+        || name.chars().any(char::is_control)
+    {
+        return Err(format!("its name must be 1 to {MAX_SERVER_NAME} characters, without `__`"));
+    }
+    let entry = entry.as_object().ok_or("it is no table or object")?;
+    let lookup = |variable: &str| sources.variable(variable, scope);
+    let filled = |text: String| {
+        let text = expand(&text, &lookup)?;
+        if text.contains('\0') { Err("it holds a NUL character".to_owned()) } else { Ok(text) }
+    };
+    let all = |list: Vec<String>| list.into_iter().map(filled).collect::<Result<Vec<_>, _>>();
+    let pairs = |list: Vec<(String, String)>| {
+        list.into_iter().map(|(key, value)| Ok((key, filled(value)?))).collect::<Result<Vec<_>, String>>()
+    };
+    if entry.contains_key("headersHelper") {
+        return Err("`headersHelper` is not supported; write `headers`".to_owned());
+    }
+    let kind = text(entry, "type")?.or(text(entry, "transport")?);
+    let way = match (kind.as_deref(), text(entry, "command")?, text(entry, "url")?) {
+        (None | Some("stdio"), Some(command), _) => McpWay::Stdio {
+            command: filled(command)?,
+            args: all(texts(entry, "args")?)?,
+            env: pairs(table(entry, "env")?)?,
+        },
+        (None | Some("http" | "streamable-http" | "streamableHttp" | "streamable_http"), None, Some(url)) => {
+            McpWay::Http { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? }
+        }
+        (Some("sse"), _, Some(url)) => {
+            McpWay::Sse { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? }
+        }
+        (None | Some("stdio"), None, _) => return Err("it has no `command` and no `url`".to_owned()),
+        (Some("http" | "sse" | "streamable-http" | "streamableHttp" | "streamable_http"), _, None) => {
+            return Err("it has no `url`".to_owned());
+        }
+        (Some(other), ..) => return Err(format!("its type `{other}` is unknown; one of stdio, http, sse")),
+    };
+    if matches!(&way, McpWay::Stdio { command, .. } if command.trim().is_empty()) {
+        return Err("its `command` is empty".to_owned());
+    }
+    let is_disabled = entry.get("disabled").and_then(Value::as_bool).unwrap_or(false)
+        || entry.get("enabled").and_then(Value::as_bool).is_some_and(|enabled| !enabled);
+    let off = is_disabled.then(|| "its entry says `disabled`".to_owned());
+    Ok(McpConfig {
+        name: name.to_owned(),
+        scope,
+        way,
+        shown: shown(entry),
+        call_timeout: timeout(entry)?.or(sources.millis("MCP_TOOL_TIMEOUT")).unwrap_or(CALL_TIMEOUT),
+        start_timeout: sources.millis("MCP_TIMEOUT").unwrap_or(START_TIMEOUT),
+        off,
+    })
+}
+
+/// Returns what an entry would do, with nothing left out: what the user trusts is this.
+pub(super) fn shown(entry: &Entry) -> String {
+    let mut words = Vec::new();
+    for key in ["command", "url"] {
+        words.extend(entry.get(key).and_then(Value::as_str).map(str::to_owned));
+    }
+    if let Some(args) = entry.get("args").and_then(Value::as_array) {
+        words.extend(args.iter().map(|arg| arg.as_str().map_or_else(|| arg.to_string(), quoted)));
+    }
+    for (key, word) in [("env", "with"), ("headers", "with header")] {
+        if let Some(table) = entry.get(key).and_then(Value::as_object) {
+            words.extend(table.iter().map(|(name, value)| {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                format!("{word} {name}={}", quoted(&value))
+            }));
+        }
+    }
+    words.join(" ")
+}
+
+fn quoted(text: &str) -> String {
+    let is_plain = !text.is_empty() && !text.contains(char::is_whitespace);
+    if is_plain { text.to_owned() } else { format!("{text:?}") }
+}
+
+fn address(url: &str) -> Result<String, String> {
+    let parsed = reqwest::Url::parse(url).map_err(|error| format!("its `url` is no address: {error}"))?;
+    match parsed.scheme() {
+        "http" | "https" => Ok(url.to_owned()),
+        other => Err(format!("its `url` begins with {other}:, not http: or https:")),
+    }
+}
+
+fn timeout(entry: &Entry) -> Result<Option<Duration>, String> {
+    match entry.get("timeout") {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64().map(Duration::from_millis) {
+            Some(time) if time > Duration::ZERO && time <= MAX_TIMEOUT => Ok(Some(time)),
+            _ => Err("its `timeout` is no number of milliseconds".to_owned()),
+        },
+    }
+}
+
+fn text(entry: &Entry, key: &str) -> Result<Option<String>, String> {
+    match entry.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("its `{key}` is no string")),
+    }
+}
+
+fn texts(entry: &Entry, key: &str) -> Result<Vec<String>, String> {
+    match entry.get(key) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(list)) => {
+            let text = |value: &Value| match value {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            };
+            list.iter()
+                .map(text)
+                .collect::<Option<Vec<_>>>()
+                .ok_or_else(|| format!("its `{key}` is no list of strings"))
+        }
+        Some(_) => Err(format!("its `{key}` is no list of strings")),
+    }
+}
+
+fn table(entry: &Entry, key: &str) -> Result<Vec<(String, String)>, String> {
+    let no_table = || format!("its `{key}` is no table of strings");
+    match entry.get(key) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Object(table)) => {
+            let pair = |(name, value): (&String, &Value)| match value {
+                Value::String(text) => Some((name.clone(), text.clone())),
+                Value::Number(_) | Value::Bool(_) => Some((name.clone(), value.to_string())),
+                _ => None,
+            };
+            table.iter().map(pair).collect::<Option<Vec<_>>>().ok_or_else(no_table)
+        }
+        Some(_) => Err(no_table()),
+    }
+}

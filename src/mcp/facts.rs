@@ -1,0 +1,114 @@
+//! What is known of a server, as plain data for front ends.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{reveal_line, sanitize_line};
+
+/// How a server is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", content = "why", rename_all = "snake_case")]
+pub enum McpState {
+    /// It is not to be started, for this reason.
+    Off(String),
+    Starting,
+    Connected,
+    /// It is started or reached anew in a while, after this went wrong.
+    Waiting(String),
+    Failed(String),
+}
+
+impl McpState {
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Off(_) => "off",
+            Self::Starting => "starting",
+            Self::Connected => "connected",
+            Self::Waiting(_) => "reconnecting",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// Returns why it is so, where that has to be said.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Off(why) | Self::Waiting(why) | Self::Failed(why) => Some(why),
+            Self::Starting | Self::Connected => None,
+        }
+    }
+}
+
+/// A server, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpFacts {
+    pub name: String,
+    /// Whose it is: `project`, `user` …
+    pub scope: String,
+    /// The command or the address, as configured.
+    pub shown: String,
+    pub state: McpState,
+    /// What it calls itself, with its version.
+    pub version: Option<String>,
+    /// The names of its tools, as models call them.
+    pub tools: Vec<String>,
+    pub prompts: usize,
+    pub resources: usize,
+    /// Its last lines.
+    pub log: Vec<String>,
+}
+
+impl McpFacts {
+    /// Says how it is, in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match (&self.state, self.state.why()) {
+            (McpState::Connected, _) => self.offers(),
+            (_, Some(why)) => sanitize_line(why).into_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn offers(&self) -> String {
+        let counted = |count: usize, one: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {one}s")),
+        };
+        let parts =
+            [counted(self.tools.len(), "tool"), counted(self.prompts, "prompt"), counted(self.resources, "resource")];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "offers nothing".to_owned() } else { parts.join(", ") }
+    }
+
+    /// Returns all that is known of it, as Markdown.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let code = |text: &str| format!("`{}`", reveal_line(text).replace('`', "'"));
+        let mut page = format!("{} is {}", code(&self.name), self.state.word());
+        if let Some(why) = self.state.why() {
+            let _ = write!(page, ": {}", code(why));
+        }
+        let _ = write!(page, ".\n\n- from: {}\n- runs: {}\n", self.scope, code(&self.shown));
+        if let Some(version) = &self.version {
+            let _ = writeln!(page, "- version: {}", code(version));
+        }
+        if self.state == McpState::Connected {
+            let _ = writeln!(page, "- offers: {}", self.offers());
+        }
+        for tool in &self.tools {
+            let _ = write!(page, "\n- {}", code(tool));
+        }
+        if !self.log.is_empty() {
+            // Indented, so that nothing in it ends the block.
+            page.push_str("\n\nIts last lines:\n");
+            for line in &self.log {
+                let _ = write!(page, "\n    {}", sanitize_line(line));
+            }
+            page.push('\n');
+        }
+        page
+    }
+}

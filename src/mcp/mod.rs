@@ -1,0 +1,45 @@
+//! Servers of the Model Context Protocol: which there are, how they are reached, and what they offer.
+//!
+//! Owns configuration, connections and the state of each server. Leaves processes to whoever starts them, and what their
+//! tools mean for an agent to `subagent`. Invariants: nothing here delays anyone: servers start beside the session, and a
+//! wait for one has a limit; what a server says is bounded, and is data of a stranger.
+
+mod client;
+mod config;
+mod edit;
+mod entry;
+mod expand;
+mod facts;
+mod log;
+mod names;
+mod remote;
+mod server;
+mod servers;
+mod sources;
+mod stdio;
+
+pub use client::{McpContent, McpReply};
+pub use config::{McpConfig, McpScope, McpWay};
+pub use edit::{edit_own_file, edit_project_file};
+pub use facts::{McpFacts, McpState};
+pub use names::{McpToolInfo, TOOL_PREFIX, server_prefix, wire_name};
+pub use servers::{McpServers, McpSetup};
+pub use sources::{FoundServers, McpSources, ProjectChoice};
+pub use stdio::{Launch, LaunchedServer, ServerProcess};
+
+/// Why something with a server did not work, for people and models.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum McpError {
+    #[error("there is no MCP server `{0}` here")]
+    Unknown(String),
+    /// It is not connected, for this reason.
+    #[error("the MCP server `{server}` is not connected: {why}")]
+    NotConnected { server: String, why: String },
+    #[error("no answer within {0} s")]
+    TooLate(u64),
+    #[error("stopped")]
+    Stopped,
+    /// What the server, or the way to it, has said.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,209 @@
+//! The servers of a session, or of one agent: started beside everything else, kept, and ended together.
+//!
+//! Owns which there are and what each offers. Leaves the life of one to `server`. Invariants: no lock is held while
+//! anything is waited for; whoever asks for a server that is not there waits for a bounded time.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::client;
+use super::config::McpConfig;
+use super::facts::{McpFacts, McpState};
+use super::names::McpToolInfo;
+use super::server::Server;
+use super::{Launch, McpError, McpReply};
+
+/// How long a call waits for a server that is starting.
+const START_WAIT: Duration = Duration::from_secs(15);
+/// How long servers may take to end with the session.
+const END_LIMIT: Duration = Duration::from_secs(1);
+
+/// By what servers are reached.
+#[derive(Clone)]
+pub struct McpSetup {
+    pub launch: Launch,
+}
+
+/// A handle to servers; clones share them. The default has none, and starts none.
+#[derive(Clone, Default)]
+pub struct McpServers(Arc<Shared>);
+
+impl fmt::Debug for McpServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.all().iter().map(|server| server.config())).finish()
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    setup: Option<McpSetup>,
+    servers: RwLock<Vec<Arc<Server>>>,
+    changed: watch::Sender<()>,
+}
+
+impl McpServers {
+    #[must_use]
+    pub fn new(setup: McpSetup) -> Self {
+        let (servers, changed) = Default::default();
+        Self(Arc::new(Shared { setup: Some(setup), servers, changed }))
+    }
+
+    /// Makes these the servers there are. Those that stay as they are go on; others are ended, and started.
+    pub fn set(&self, configs: Vec<McpConfig>) {
+        let Some(setup) = &self.0.setup else { return };
+        let mut servers = self.0.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *servers);
+        for config in configs {
+            let same = before.iter().position(|server| *server.config() == config);
+            servers.push(match same {
+                Some(at) => before.swap_remove(at),
+                None => Server::start(config, setup.clone(), self.0.changed.clone()),
+            });
+        }
+        drop(servers);
+        stop_all(&before);
+        self.0.changed.send_replace(());
+    }
+
+    fn all(&self) -> Vec<Arc<Server>> {
+        self.0.servers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<Server>, McpError> {
+        let is_meant = |server: &&Arc<Server>| server.config().name == name;
+        self.all().iter().find(is_meant).cloned().ok_or_else(|| McpError::Unknown(name.to_owned()))
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.servers.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Returns each server's name and how it is.
+    #[must_use]
+    pub fn states(&self) -> Vec<(String, McpState)> {
+        self.all().iter().map(|server| (server.config().name.clone(), server.state())).collect()
+    }
+
+    /// Returns what is known of each.
+    #[must_use]
+    pub fn facts(&self) -> Vec<McpFacts> {
+        self.all().iter().map(|server| server.facts()).collect()
+    }
+
+    /// Returns the tools of all that are connected, in the order of the servers. Of two with one name the first counts.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Arc<McpToolInfo>> {
+        let mut tools: Vec<Arc<McpToolInfo>> = Vec::new();
+        for tool in self.all().iter().flat_map(|server| server.tools()) {
+            if tools.iter().all(|known| known.name != tool.name) {
+                tools.push(tool);
+            }
+        }
+        tools
+    }
+
+    /// Returns a receiver that wakes when a server has changed.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.changed.subscribe()
+    }
+
+    /// Starts a server anew, whatever it is at.
+    ///
+    /// # Errors
+    /// Returns that there is none of that name, or why it is not to be started.
+    pub fn restart(&self, name: &str) -> Result<(), McpError> {
+        let server = self.find(name)?;
+        if let McpState::Off(why) = server.state() {
+            return Err(McpError::NotConnected { server: name.to_owned(), why });
+        }
+        server.restart();
+        Ok(())
+    }
+
+    /// Waits until no server that `counts` is on its way any more, for so long at most.
+    pub async fn settled(&self, counts: impl Fn(&str) -> bool, within: Duration) {
+        let mut changes = self.changes();
+        let settling = async {
+            while self.states().iter().any(|(name, state)| *state == McpState::Starting && counts(name)) {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(within, settling).await;
+    }
+
+    /// Calls a tool of a server, which is waited for if it is starting, and started if it has ended.
+    ///
+    /// # Errors
+    /// Returns why there is no answer.
+    pub async fn call(
+        &self,
+        (server, tool): (&str, &str),
+        args: Map<String, Value>,
+        stop: &CancellationToken,
+    ) -> Result<McpReply, McpError> {
+        let server = self.find(server)?;
+        let peer = self.connected(&server, stop).await?;
+        client::call(&peer, (tool, args), server.config().call_timeout, stop).await
+    }
+
+    async fn connected(
+        &self,
+        server: &Server,
+        stop: &CancellationToken,
+    ) -> Result<rmcp::Peer<rmcp::RoleClient>, McpError> {
+        if server.peer().is_none() && !matches!(server.state(), McpState::Off(_) | McpState::Starting) {
+            server.restart();
+        }
+        let name = server.config().name.as_str();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(McpError::Stopped),
+            () = self.settled(|other| other == name, START_WAIT) => {}
+        }
+        server.peer().ok_or_else(|| {
+            let state = server.state();
+            let why = state.why().map_or_else(|| state.word().to_owned(), str::to_owned);
+            McpError::NotConnected { server: name.to_owned(), why }
+        })
+    }
+
+    /// Ends all servers, within bounds.
+    pub async fn end(&self) {
+        let servers = std::mem::take(&mut *self.0.servers.write().unwrap_or_else(PoisonError::into_inner));
+        stop_all(&servers);
+        let ending = async {
+            for server in &servers {
+                server.ended().await;
+            }
+        };
+        if timeout(END_LIMIT, ending).await.is_err() {
+            // What is left of them goes at once, with what holds it.
+            for server in &servers {
+                server.abort();
+            }
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let servers = std::mem::take(self.servers.get_mut().unwrap_or_else(PoisonError::into_inner));
+        stop_all(&servers);
+    }
+}
+
+fn stop_all(servers: &[Arc<Server>]) {
+    for server in servers {
+        server.stop();
+    }
+}

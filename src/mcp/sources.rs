@@ -1,0 +1,254 @@
+//! Where servers are configured, and which of them count.
+//!
+//! Owns the files, their order, and what the settings say of a project's servers. Leaves an entry's grammar to `entry`, and
+//! whether a project is believed to `services`. Source of the formats: the documentation of Claude Code. Invariants: a
+//! file or an entry that cannot be used is named, and the others work; what a project brings never takes the place of
+//! what the user has.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::config::{McpConfig, McpScope};
+use super::entry;
+use crate::message::{Diagnostic, sanitize_line};
+
+/// Bytes of a project's file: a cloned repository can hold anything.
+pub(super) const MAX_PROJECT_FILE: u64 = 1 << 20;
+/// Bytes of `~/.claude.json`, which also holds what its program remembers.
+const MAX_USER_FILE: u64 = 64 << 20;
+/// Servers of one file.
+const MAX_SERVERS: usize = 100;
+
+/// Says what a variable of the environment holds.
+type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Where servers are looked for.
+#[derive(Clone, Default)]
+pub struct McpSources {
+    /// The root of the project, where there is one.
+    pub project: Option<PathBuf>,
+    pub cwd: PathBuf,
+    /// `~/.claude.json`, wherever it lies.
+    pub claude: Option<PathBuf>,
+    /// What the configuration of this program holds, and its file.
+    pub own: Vec<(String, Value)>,
+    pub own_file: Option<PathBuf>,
+    pub choice: ProjectChoice,
+    /// Variables that hold keys of ours.
+    pub keys: Vec<String>,
+    pub variables: Option<Variables>,
+}
+
+impl fmt::Debug for McpSources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?} {:?}", self.project, self.claude, self.own_file)
+    }
+}
+
+/// What the settings say about the servers of `.mcp.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectChoice {
+    /// If there are any, only these are started.
+    pub enabled: Vec<String>,
+    pub disabled: Vec<String>,
+    /// Whether all that are not disabled are started, whatever else is listed.
+    pub all: bool,
+}
+
+impl ProjectChoice {
+    fn off(&self, name: &str) -> Option<String> {
+        let is_in = |list: &[String]| list.iter().any(|listed| listed == name);
+        if is_in(&self.disabled) {
+            Some("your settings list it in `disabledMcpjsonServers`".to_owned())
+        } else if !self.all && !self.enabled.is_empty() && !is_in(&self.enabled) {
+            Some("your settings have `enabledMcpjsonServers`, without it".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+/// Servers as they are written in one file.
+#[derive(Debug, Clone, Default)]
+pub struct FoundServers {
+    pub entries: Vec<(String, Value)>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl FoundServers {
+    /// Returns what each would do, for a question about all of them.
+    pub fn shown(&self) -> impl Iterator<Item = String> {
+        self.entries.iter().map(|(name, entry)| {
+            let words = entry.as_object().map(entry::shown).unwrap_or_default();
+            format!("{name}: {words}")
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct ProjectFile {
+    #[serde(rename = "mcpServers", default)]
+    servers: Map<String, Value>,
+}
+
+/// What is read of `~/.claude.json`. The rest is passed over.
+#[derive(Deserialize)]
+struct UserFile<'a> {
+    #[serde(rename = "mcpServers", default)]
+    servers: Map<String, Value>,
+    #[serde(borrow, default)]
+    projects: BTreeMap<String, &'a RawValue>,
+}
+
+impl McpSources {
+    /// Returns the file of the project's servers.
+    #[must_use]
+    pub fn project_file(&self) -> Option<PathBuf> {
+        self.project.as_ref().map(|root| root.join(".mcp.json"))
+    }
+
+    /// Reads `.mcp.json` of the project. Blocks; it is a small file.
+    #[must_use]
+    pub fn of_project(&self) -> FoundServers {
+        let mut found = FoundServers::default();
+        let Some(path) = self.project_file() else { return found };
+        let read = read(&path, MAX_PROJECT_FILE).and_then(|text| match text {
+            None => Ok(Map::new()),
+            Some(text) => {
+                let file: ProjectFile = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+                Ok(file.servers)
+            }
+        });
+        match read {
+            Ok(servers) => found.entries = servers.into_iter().take(MAX_SERVERS).collect(),
+            Err(why) => found.diagnostics.push(left_out(&path, &why)),
+        }
+        found
+    }
+
+    /// Reads the user's own servers and adds those of the project, which were read before. Blocks.
+    #[must_use]
+    pub fn all(&self, project: &FoundServers, trusts_project: bool) -> (Vec<McpConfig>, Vec<Diagnostic>) {
+        let mut reader = Reader { sources: self, servers: Vec::new(), diagnostics: Vec::new() };
+        reader.add(&self.own, McpScope::Own, self.own_file.as_deref());
+        if let Some(path) = &self.claude {
+            match self.of_user(path) {
+                Ok((local, user)) => {
+                    reader.add(&local, McpScope::Local, Some(path));
+                    reader.add(&user, McpScope::User, Some(path));
+                }
+                Err(why) => reader.diagnostics.push(left_out(path, &why)),
+            }
+        }
+        reader.diagnostics.extend(project.diagnostics.iter().cloned());
+        let untrusted = (!trusts_project).then(|| "you have not trusted this folder: /trust".to_owned());
+        let before = reader.servers.len();
+        reader.add(&project.entries, McpScope::Project, self.project_file().as_deref());
+        for server in &mut reader.servers[before..] {
+            server.off = untrusted.clone().or_else(|| self.choice.off(&server.name)).or(server.off.take());
+        }
+        (reader.servers, reader.diagnostics)
+    }
+
+    /// Returns the servers of `~/.claude.json` for this project, and for all.
+    fn of_user(&self, path: &Path) -> Result<(Entries, Entries), String> {
+        let Some(text) = read(path, MAX_USER_FILE)? else { return Ok(Default::default()) };
+        let file: UserFile<'_> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let root = self.project.iter().map(PathBuf::as_path);
+        let mut local = Vec::new();
+        for place in std::iter::once(self.cwd.as_path()).chain(root) {
+            let raw = file.projects.get(place.to_string_lossy().as_ref());
+            // An entry there that has another shape is none of servers.
+            let project: Option<ProjectFile> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
+            for (name, entry) in project.map(|project| project.servers).unwrap_or_default() {
+                if local.iter().all(|(known, _)| *known != name) {
+                    local.push((name, entry));
+                }
+            }
+        }
+        Ok((local, file.servers.into_iter().collect()))
+    }
+
+    /// Checks an entry of the user's own.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it.
+    pub fn check(&self, name: &str, value: &Value) -> Result<(), String> {
+        // Its variables may be set when it is started.
+        let lenient = Self { variables: Some(Arc::new(|_| Some("x".to_owned()))), ..self.clone() };
+        entry::read(name, value, McpScope::Own, &lenient).map(drop)
+    }
+
+    /// Returns what a variable holds. What a stranger may have written does not get our keys.
+    pub(super) fn variable(&self, name: &str, scope: McpScope) -> Result<Option<String>, String> {
+        if matches!(scope, McpScope::Project | McpScope::Agent) && self.keys.iter().any(|key| key == name) {
+            return Err(format!("{name} holds the key of a service; put the server into your own configuration"));
+        }
+        Ok(self.variables.as_ref().and_then(|variables| variables(name)))
+    }
+
+    /// Returns a time that a variable gives in milliseconds.
+    pub(super) fn millis(&self, name: &str) -> Option<Duration> {
+        let value = self.variables.as_ref()?(name)?;
+        value.trim().parse().ok().filter(|millis| *millis > 0).map(Duration::from_millis)
+    }
+}
+
+type Entries = Vec<(String, Value)>;
+
+struct Reader<'a> {
+    sources: &'a McpSources,
+    servers: Vec<McpConfig>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, entries: &[(String, Value)], scope: McpScope, file: Option<&Path>) {
+        for (name, value) in entries.iter().take(MAX_SERVERS) {
+            let shown = sanitize_line(name);
+            let found = match self.servers.iter().find(|known| known.name == *name) {
+                Some(known) => {
+                    Err(format!("the MCP server {shown} is left out: {} has one of that name", known.scope.word()))
+                }
+                None => entry::read(name, value, scope, self.sources)
+                    .map_err(|why| format!("the MCP server {shown} is left out: {}", sanitize_line(&why))),
+            };
+            match (found, file) {
+                (Ok(server), _) => self.servers.push(server),
+                (Err(why), Some(file)) => self.diagnostics.push(Diagnostic::in_file(file, why + ".")),
+                (Err(why), None) => self.diagnostics.push(Diagnostic::new(why + ".")),
+            }
+        }
+    }
+}
+
+fn left_out(path: &Path, why: &str) -> Diagnostic {
+    Diagnostic::in_file(path, format!("{}. Its MCP servers are not used.", sanitize_line(why)))
+}
+
+/// Reads a file that may be missing, and may be anything.
+pub(super) fn read(path: &Path, most: u64) -> Result<Option<String>, String> {
+    match std::fs::metadata(path) {
+        Ok(facts) if !facts.is_file() => return Err("not a regular file".to_owned()),
+        Ok(facts) if facts.len() > most => return Err(format!("larger than {} MiB", most >> 20)),
+        Ok(_) => {}
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(format!("cannot read it: {error}")),
+    }
+    let mut text = String::new();
+    let opened = File::open(path).and_then(|file| file.take(most).read_to_string(&mut text));
+    opened.map_err(|error| format!("cannot read it: {error}"))?;
+    let text = text.strip_prefix('\u{feff}').map_or(text.as_str(), |rest| rest).to_owned();
+    Ok((!text.trim().is_empty()).then_some(text))
+}

@@ -1,0 +1,170 @@
+//! The MCP servers of a session: where they are configured, how they are started, and who hears of them.
+//!
+//! Leaves what a server is to `mcp`, processes to `tool`, and trust to `trust`. Invariants: nobody waits for a server; what
+//! a project brings is started only once the user trusts it, and as it was when they looked.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::time::{sleep, timeout};
+
+use super::worktrees::AbortOnDrop;
+use super::{Bootstrap, SessionKind, say, secret_variables};
+use crate::agent::{SessionEvent, Sink};
+use crate::config::{Config, Environment, Paths, PermissionSettings, ProjectRoot};
+use crate::mcp::{
+    FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, ProjectChoice,
+    ServerProcess,
+};
+use crate::message::Diagnostic;
+use crate::permission::{BroughtItem, BroughtKind};
+use crate::provider::table::ProviderEnv;
+use crate::tool::{ServedProgram, Shell};
+
+/// How long the start of a session waits for the user's list of servers.
+const READ_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a test waits beyond the time that a server has to start.
+const TEST_GRACE: Duration = Duration::from_secs(5);
+/// Smallest time between two events about servers.
+const NEWS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The servers that are configured, as far as that is known before a session starts.
+#[derive(Debug, Clone, Default)]
+pub struct ConfiguredServers {
+    pub sources: McpSources,
+    /// Those of the project.
+    pub project: FoundServers,
+}
+
+impl ConfiguredServers {
+    /// Finds out where servers are configured, and reads the project's. Blocks; it is a small file.
+    #[must_use]
+    pub fn find(
+        (environment, paths, config): (&Environment, Option<&Paths>, &Config),
+        (cwd, ground): (&Path, &ProjectRoot),
+        settings: &[PermissionSettings],
+        services: &ProviderEnv,
+    ) -> Self {
+        let claude = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| environment.home());
+        let variables = environment.clone();
+        let lists = |of: fn(&PermissionSettings) -> &[String]| settings.iter().flat_map(of).cloned().collect();
+        let sources = McpSources {
+            project: ground.is_project.then(|| ground.root.clone()),
+            cwd: cwd.to_path_buf(),
+            claude: claude.map(|dir| dir.join(".claude.json")),
+            own: config.mcp_servers.clone(),
+            own_file: paths.map(Paths::config_file),
+            choice: ProjectChoice {
+                enabled: lists(|file| &file.enabled_servers),
+                disabled: lists(|file| &file.disabled_servers),
+                all: settings.iter().any(|file| file.enables_all_servers),
+            },
+            keys: secret_variables(services, config),
+            variables: Some(Arc::new(move |name| variables.get(name).map(str::to_owned))),
+        };
+        let project = sources.of_project();
+        Self { sources, project }
+    }
+
+    /// Returns what the project brings.
+    pub(super) fn brought(&self) -> impl Iterator<Item = BroughtItem> {
+        self.project.shown().map(|text| BroughtItem::new(BroughtKind::Server, text))
+    }
+
+    /// Makes the servers there are those that are configured. Returns once the files are read, or too slow.
+    pub(super) async fn put_in_force(&self, servers: &McpServers, trusts_project: bool, sink: &Sink) {
+        let (configured, servers) = (self.clone(), servers.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            let (configs, diagnostics) = configured.sources.all(&configured.project, trusts_project);
+            servers.set(configs);
+            diagnostics
+        });
+        if let Ok(Ok(diagnostics)) = timeout(READ_TIMEOUT, reading).await {
+            say(&diagnostics, sink).await;
+        }
+    }
+}
+
+/// Returns the servers of a session, none of which is started yet.
+pub(super) fn of_session(shell: &Shell, cwd: &Path, kind: SessionKind) -> McpServers {
+    if kind == SessionKind::Demo {
+        return McpServers::default();
+    }
+    McpServers::new(McpSetup { launch: launcher(shell.clone(), cwd.to_path_buf()) })
+}
+
+/// Emits how the servers are, whenever that changes.
+pub(super) fn announcer(servers: &McpServers, sink: Sink) -> AbortOnDrop {
+    let (mut changes, servers) = (servers.changes(), servers.clone());
+    AbortOnDrop(tokio::spawn(async move {
+        let mut said = Vec::new();
+        loop {
+            let facts = servers.facts();
+            if facts != said {
+                said.clone_from(&facts);
+                sink.emit_session(SessionEvent::ServersChanged { servers: facts }).await;
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+            sleep(NEWS_INTERVAL).await;
+            changes.mark_unchanged();
+        }
+    }))
+}
+
+struct Served(ServedProgram);
+
+impl ServerProcess for Served {
+    fn end(self: Box<Self>) -> BoxFuture<'static, ()> {
+        self.0.end().boxed()
+    }
+}
+
+/// Returns what starts servers: below a supervisor, with the variables that commands get and those of their entries.
+pub(super) fn launcher(shell: Shell, cwd: PathBuf) -> Launch {
+    Arc::new(move |command, args, variables| {
+        let (shell, cwd) = (shell.clone(), cwd.clone());
+        async move {
+            let (program, stream, log) = shell.serve((command, args), variables, cwd).await?;
+            let process = Box::new(Served(program));
+            Ok::<_, io::Error>(LaunchedServer { stream, log: Box::new(log), process })
+        }
+        .boxed()
+    })
+}
+
+impl Bootstrap {
+    /// Returns the MCP servers that are configured here, and what is wrong with others. Blocks.
+    #[must_use]
+    pub fn known_mcp_servers(&self) -> (Vec<McpConfig>, Vec<Diagnostic>) {
+        self.servers.sources.all(&self.servers.project, self.trust.is_trusted)
+    }
+}
+
+/// Starts servers, finds out what they offer, and ends them.
+///
+/// # Errors
+/// Returns that there is none of that name.
+pub async fn test_servers(bootstrap: &Bootstrap, name: Option<&str>) -> anyhow::Result<Vec<McpFacts>> {
+    let (mut configs, _) = bootstrap.known_mcp_servers();
+    configs.retain(|config| name.is_none_or(|name| config.name == name));
+    anyhow::ensure!(
+        !configs.is_empty(),
+        "no MCP server {}; see belvedere mcp list",
+        name.map_or_else(|| "is configured".to_owned(), |name| format!("{name:?} here"))
+    );
+    let keys: Vec<String> = bootstrap.services.table.secret_variables().map(str::to_owned).collect();
+    let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
+    let servers = of_session(&shell, &bootstrap.place.cwd, SessionKind::Live);
+    let longest = configs.iter().map(|config| config.start_timeout).max().unwrap_or_default();
+    servers.set(configs);
+    servers.settled(|_| true, longest + TEST_GRACE).await;
+    let facts = servers.facts();
+    servers.end().await;
+    Ok(facts)
+}

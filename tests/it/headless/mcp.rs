@@ -1,0 +1,109 @@
+//! MCP servers with the real binary: its subcommand, trust, and processes that end.
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use super::{Bench, text};
+
+fn said(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+fn script() -> String {
+    format!("{}/tests/fixtures/mcp/server.sh", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs `belvedere mcp …` and returns its status and what it says.
+fn mcp(bench: &Bench, words: &[&str]) -> (i32, String) {
+    let output = bench.command(&[&["mcp"], words].concat()).env("ANTHROPIC_API_KEY", "canary").output().unwrap();
+    (output.status.code().unwrap(), said(&output).replace(bench.home.path().to_str().unwrap(), "HOME"))
+}
+
+/// Waits until none of these processes is left.
+fn gone(pids: &str) -> bool {
+    let until = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < until {
+        let is_there = |pid: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            !stat.is_empty() && !stat.contains(") Z ")
+        };
+        if !pids.split_whitespace().any(is_there) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+#[test]
+fn a_server_is_added_tested_listed_and_removed() {
+    let bench = Bench::new();
+    let (pids, script) = (bench.project.path().join("pids"), script());
+    let env = format!("PIDS={}", pids.display());
+    let (code, out) = mcp(&bench, &["add", "own", "-e", &env, "-e", "A=${B:-two words}", "--", "bash", &script]);
+    assert_eq!((code, out.contains("Added own to HOME/.config/belvedere/config.toml.")), (0, true), "{out}");
+    let (code, out) = mcp(&bench, &["add", "web", "https://example.com/mcp", "-H", "X-Key: ${NONE:-1}"]);
+    assert_eq!(code, 0, "{out}");
+    let (code, out) = mcp(&bench, &["add", "own", "--", "other"]);
+    assert_eq!((code, out.contains("has a server `own` already")), (2, true), "{out}");
+    let (_, out) = mcp(&bench, &["list"]);
+    assert!(
+        out.contains("own  config.toml  stdio  bash") && out.contains("web  config.toml  http   https://example"),
+        "{out}"
+    );
+    let (code, out) = mcp(&bench, &["test", "own"]);
+    assert_eq!((code, out.as_str()), (0, "own: connected  1 tool\n  mcp__own__env\n"));
+    let pids = std::fs::read_to_string(pids).unwrap();
+    assert!(gone(&pids), "the server and what it has started have ended");
+    let (code, out) = mcp(&bench, &["remove", "own"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(!mcp(&bench, &["list"]).1.contains("own "));
+    assert_eq!(mcp(&bench, &["remove", "own"]).0, 1);
+    assert_eq!(mcp(&bench, &["test", "own"]).0, 2);
+}
+
+#[test]
+fn a_projects_server_starts_only_where_it_is_trusted() {
+    let bench = Bench::new();
+    let pids = bench.project.path().join("pids");
+    let env = format!("PIDS={}", pids.display());
+    assert_eq!(mcp(&bench, &["add", "theirs", "-s", "project", "-e", &env, "--", "bash", &script()]).0, 0);
+    let (code, out) = mcp(&bench, &["test", "theirs"]);
+    assert_eq!((code, out.as_str()), (0, "theirs: off  you have not trusted this folder: /trust\n"));
+    let output = bench.ask("hello", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("brings 1 MCP server that you have not trusted"), "{output:?}");
+    assert!(!pids.exists(), "it was not started");
+    assert_eq!(mcp(&bench, &["test", "theirs", "--trust"]).0, 0);
+    assert!(pids.exists());
+}
+
+#[test]
+fn a_session_without_a_screen_shows_its_servers_and_ends_them() {
+    let bench = Bench::new();
+    let pids = bench.project.path().join("pids");
+    let env = format!("PIDS={}", pids.display());
+    assert_eq!(mcp(&bench, &["add", "own", "-e", &env, "--", "bash", &script()]).0, 0);
+    assert_eq!(mcp(&bench, &["add", "dies", "--", "bash", "-c", "echo why >&2; exit 3"]).0, 0);
+    let mut session = super::plain::Session::offline(&bench);
+    let until = Instant::now() + Duration::from_secs(20);
+    while !pids.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let shown = loop {
+        session.line("/mcp");
+        let shown = session.until("dies: ");
+        if shown.contains("own: connected  1 tool") || Instant::now() > until {
+            break shown;
+        }
+    };
+    assert!(shown.contains("own: connected  1 tool"), "{shown}");
+    session.line("/mcp dies");
+    session.until("why");
+    session.line("/mcp nobody");
+    session.until("no MCP server of that name");
+    session.line("/quit");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    assert!(gone(&std::fs::read_to_string(pids).unwrap()), "nothing outlives the session");
+}
