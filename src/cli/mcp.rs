@@ -65,9 +65,11 @@ pub enum McpAct {
 pub struct AddServer {
     /// Its name
     pub name: String,
-    /// The command with its arguments, or the address
-    #[arg(required = true, allow_hyphen_values = true, trailing_var_arg = true)]
+    /// The address, or a command without options
     pub target: Vec<String>,
+    /// The command with its arguments
+    #[arg(last = true)]
+    pub command: Vec<String>,
     /// Where it is added: user (config.toml of Belvedere) or project (.mcp.json, for everyone who works there)
     #[arg(short, long, value_enum, default_value_t)]
     pub scope: FileScope,
@@ -188,7 +190,8 @@ fn add(bootstrap: &Bootstrap, wanted: &AddServer) -> anyhow::Result<u8> {
 }
 
 fn entry(wanted: &AddServer) -> anyhow::Result<Value> {
-    let (target, args) = wanted.target.split_first().context("name a command or an address")?;
+    let words: Vec<&String> = wanted.target.iter().chain(&wanted.command).collect();
+    let (target, args) = words.split_first().context("name an address, or a command after --")?;
     let is_address = target.starts_with("http://") || target.starts_with("https://");
     let wire = wanted.transport.unwrap_or(if is_address { Wire::Http } else { Wire::Stdio });
     let pairs = |list: &[String], sign: char| -> anyhow::Result<Map<String, Value>> {
@@ -204,7 +207,11 @@ fn entry(wanted: &AddServer) -> anyhow::Result<Value> {
         Wire::Http => json!({"type": "http", "url": target}),
         Wire::Sse => json!({"type": "sse", "url": target}),
     };
-    anyhow::ensure!(wire == Wire::Stdio || args.is_empty(), "an address has no arguments: {}", args.join(" "));
+    anyhow::ensure!(
+        wire == Wire::Stdio || args.is_empty(),
+        "an address has no arguments: {}",
+        args.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ")
+    );
     anyhow::ensure!(wire == Wire::Stdio || env.is_empty(), "only a command has variables");
     anyhow::ensure!(wire != Wire::Stdio || headers.is_empty(), "only an address has headers");
     for (key, table) in [("env", env), ("headers", headers)] {

@@ -167,6 +167,12 @@ impl Server {
     async fn run(&self, setup: &McpSetup) {
         let mut tries = 0;
         let mut was_up = false;
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return,
+            () = self.wanted.notified() => {}
+            () = sleep(setup.head_start) => {}
+        }
         loop {
             self.enter(McpState::Starting);
             let began = Instant::now();

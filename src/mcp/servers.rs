@@ -28,6 +28,8 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct McpSetup {
     pub launch: Launch,
+    /// How long servers wait before they start, so that the first frame and the first request have the processor.
+    pub head_start: Duration,
 }
 
 /// A handle to servers; clones share them. The default has none, and starts none.

@@ -27,6 +27,8 @@ use crate::tool::{ServedProgram, Shell};
 
 /// How long the start of a session waits for the user's list of servers.
 const READ_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long the servers of a session wait before they start.
+pub(super) const HEAD_START: Duration = Duration::from_millis(300);
 /// How long a test waits beyond the time that a server has to start.
 const TEST_GRACE: Duration = Duration::from_secs(5);
 /// Smallest time between two events about servers.
@@ -90,11 +92,11 @@ impl ConfiguredServers {
 }
 
 /// Returns the servers of a session, none of which is started yet.
-pub(super) fn of_session(shell: &Shell, cwd: &Path, kind: SessionKind) -> McpServers {
+pub(super) fn of_session(shell: &Shell, cwd: &Path, kind: SessionKind, head_start: Duration) -> McpServers {
     if kind == SessionKind::Demo {
         return McpServers::default();
     }
-    McpServers::new(McpSetup { launch: launcher(shell.clone(), cwd.to_path_buf()) })
+    McpServers::new(McpSetup { launch: launcher(shell.clone(), cwd.to_path_buf()), head_start })
 }
 
 /// Emits how the servers are, whenever that changes.
@@ -160,7 +162,7 @@ pub async fn test_servers(bootstrap: &Bootstrap, name: Option<&str>) -> anyhow::
     );
     let keys: Vec<String> = bootstrap.services.table.secret_variables().map(str::to_owned).collect();
     let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
-    let servers = of_session(&shell, &bootstrap.place.cwd, SessionKind::Live);
+    let servers = of_session(&shell, &bootstrap.place.cwd, SessionKind::Live, Duration::ZERO);
     let longest = configs.iter().map(|config| config.start_timeout).max().unwrap_or_default();
     servers.set(configs);
     servers.settled(|_| true, longest + TEST_GRACE).await;

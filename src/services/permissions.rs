@@ -62,7 +62,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
-    let running = mcp::of_session(&shell, &place.cwd, options.kind);
+    let running = mcp::of_session(&shell, &place.cwd, options.kind, mcp::HEAD_START);
     let found = trust::Found { trust, rules, library: library.clone(), memory, servers, running: running.clone() };
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
     Rights { permissions, shell, tools, servers: running, trusting }

@@ -46,6 +46,7 @@ impl ServerProcess for Nothing {
 pub(super) fn in_process(heard: &Heard, gate: &Arc<tokio::sync::Notify>) -> McpServers {
     let (heard, gate) = (heard.clone(), gate.clone());
     McpServers::new(McpSetup {
+        head_start: Duration::ZERO,
         launch: Arc::new(move |command, _, _| {
             let (heard, gate) = (heard.clone(), gate.clone());
             async move {
