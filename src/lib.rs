@@ -14,7 +14,7 @@
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
-//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`mcp`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, servers of tools, what is kept, what is chosen, where an agent works apart |
+//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`hook`], [`mcp`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
 //! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; putting small files in place |
 //!
@@ -100,6 +100,10 @@
 //! - **Rule set**: the rules of settings and flags, each with its **rule effect** and **rule origin**; a **rule notice** is one
 //!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
 //!   **brought item** by brought item, is used; **trusted items** keep the answer, **item trust** is what of it holds now.
+//! - **Hook handler**: one command that runs at a **hook event**; a **hook moment** is one time that this comes to pass. A
+//!   **hook process** is started for each handler that matches, and a **hook verdict** is what they come to together. A
+//!   **hook run** is how that is shown, the **hook log** what each last did. **More settings** are what a settings file says
+//!   beside permissions; a **user program** is a command of the user that runs beside the agents.
 //! - **Report review**: whether a report is looked at before it is read. A **side model** is asked beside a conversation: for
 //!   a summary, or to judge a report, which may leave a doubt. The **review log** is what was asked of reports, and answered.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
@@ -162,10 +166,11 @@ pub mod subagent;
 // Floor 3: the loop, and the stand-in for a model.
 pub mod agent;
 pub mod offline;
-// Floor 2: who answers, what can be done, agents as files, servers of tools, how work is done here, what is kept, what
+// Floor 2: who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, what is kept, what
 // is chosen, where an agent works apart.
 pub mod config;
 pub mod definition;
+pub mod hook;
 pub mod mcp;
 pub mod memory;
 pub mod provider;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, export, keys, mcp, permissions, replay};
+use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, doctor, export, keys, mcp, permissions, replay};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
@@ -72,6 +72,11 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
         let bootstrap =
             services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
         return keys::run(&bootstrap, &args);
+    }
+    if let Some(Subcommands::Doctor(args)) = cli.command.clone() {
+        let bootstrap =
+            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
+        return doctor::run(&bootstrap, &args);
     }
     if let Some(Subcommands::Replay(args)) = cli.command.clone() {
         let bootstrap = services::bootstrap(options(cli, FrontEnd::Screen, secrets).map_err(usage)?).map_err(usage)?;

@@ -8,42 +8,110 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::hooks::HookedCall;
 use super::run::Run;
 use super::{Agent, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
+use crate::hook::HookPermission;
 use crate::message::INTERRUPTED;
 use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
-use crate::tool::ToolOutput;
+use crate::tool::{Args, ToolOutput};
 
-pub(super) struct AccessQuestion {
+pub(super) struct AccessQuestion<'a> {
     pub(super) access: Access,
     pub(super) title: String,
     pub(super) preview: Option<Preview>,
     /// Why it is to run outside, if the sandbox has refused something to the call.
     pub(super) outside: Option<&'static str>,
+    /// The call, for hooks that may answer; `None` if it is no question of theirs.
+    pub(super) call: Option<HookedCall<'a>>,
+    /// Whether they may answer with another input.
+    pub(super) may_change: bool,
+    /// What hooks have said before.
+    pub(super) by_hook: Option<HookPermission>,
+    /// Why they want the user to be asked.
+    pub(super) reason: Option<String>,
+}
+
+impl AccessQuestion<'_> {
+    pub(super) fn new(access: Access, title: String, preview: Option<Preview>) -> Self {
+        let (call, may_change, by_hook, reason) = (None, false, None, None);
+        Self { access, title, preview, outside: None, call, may_change, by_hook, reason }
+    }
+
+    /// Returns `true` if hooks want the user to be asked.
+    fn is_forced(&self) -> bool {
+        self.by_hook == Some(HookPermission::Ask)
+    }
+}
+
+/// Why a call is not made as it stands.
+pub(super) enum NotAllowed {
+    Refused(ToolOutput),
+    /// A hook would allow it with this input.
+    Changed(Args),
+}
+
+impl From<ToolOutput> for NotAllowed {
+    fn from(output: ToolOutput) -> Self {
+        Self::Refused(output)
+    }
+}
+
+/// Decides as rules and modes do, and then as hooks do: they may ask where nobody would, and allow what would only be asked
+/// about, unless a rule asks.
+fn decide(agent: &Agent, question: &AccessQuestion<'_>) -> Decision {
+    match (agent.permissions.decide(&question.access), question.by_hook) {
+        (Decision::Allow, Some(HookPermission::Ask)) => Decision::Ask,
+        (Decision::Ask, Some(HookPermission::Allow)) if agent.permissions.let_hook_allow(&question.access) => {
+            Decision::Allow
+        }
+        (decision, _) => decision,
+    }
 }
 
 /// Waits until the access is allowed, by decision or by answer.
-pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion, call_id: &str) -> Result<(), ToolOutput> {
+pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call_id: &str) -> Result<(), NotAllowed> {
     let agent = run.agent;
     if let AccessKind::Write { path } = &question.access.kind {
         guard(agent, path.clone()).await;
     }
     // From before the decision, so that no change after it is missed.
     let changes = agent.permissions.changes();
-    match agent.permissions.decide(&question.access) {
+    match decide(agent, &question) {
         Decision::Allow => return Ok(()),
         Decision::Deny(reason) => {
-            return Err(refused(run, question, reason).await);
+            return Err(refused(run, question, reason).await.into());
         }
         Decision::Ask => {}
     }
+    if let Some(call) = &question.call {
+        let verdict = run.before_question(call).await;
+        if let Some(why) = verdict.block.or(verdict.stop) {
+            return Err(refused(run, question, format!("blocked by hook: {why}")).await.into());
+        }
+        if let Some(input) = verdict.updated_input.filter(|_| question.may_change) {
+            return Err(NotAllowed::Changed(input));
+        }
+        let is_allowed = verdict.permission == Some(HookPermission::Allow) && question.outside.is_none();
+        if is_allowed && !question.is_forced() && agent.permissions.let_hook_allow(&question.access) {
+            return Ok(());
+        }
+        if agent.work.cause().is_some() {
+            return Err(ToolOutput::error(INTERRUPTED).into());
+        }
+    }
     let omitted = question.preview.as_ref().map_or(0, Preview::omitted);
     if omitted > 0 {
-        return Err(refused(run, question, too_large(omitted)).await);
+        return Err(refused(run, question, too_large(omitted)).await.into());
     }
     let id = ApprovalId::new(agent.id, call_id);
-    let grant = agent.permissions.offer(&question.access);
+    let is_forced = question.is_forced();
+    let grant = agent.permissions.offer(&question.access).filter(|_| !is_forced);
+    let by_hook = is_forced.then(|| match question.reason.as_deref() {
+        None | Some("") => "a hook asks".to_owned(),
+        Some(why) => format!("a hook asks: {why}"),
+    });
     let access = question.access;
     let request = ApprovalRequest {
         id: id.clone(),
@@ -51,11 +119,13 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion, call_id:
         title: question.title,
         preview: question.preview,
         grant: grant.clone(),
-        reason: question.outside.map_or_else(|| agent.permissions.reason(&access), str::to_owned),
+        reason: by_hook
+            .unwrap_or_else(|| question.outside.map_or_else(|| agent.permissions.reason(&access), str::to_owned)),
     };
     let ask = agent.approver.ask(request.clone());
     run.emit(ToolEvent::ApprovalRequested { request }).await;
-    let answer = run.watchdog.paused(answer(agent, ask, &access, changes)).await;
+    run.notify_waiting(&format!("Belvedere needs your permission to use {}", access.tool));
+    let answer = run.watchdog.paused(answer(agent, ask, (&access, is_forced), changes)).await;
     let given = match &answer {
         Waited::Answered(answer) => Some(answer.clone()),
         Waited::Granted | Waited::Refused(_) | Waited::Stopped => None,
@@ -72,16 +142,18 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion, call_id:
         Waited::Granted | Waited::Answered(Answer::Once | Answer::Always | Answer::Everyone | Answer::Project) => {
             Ok(())
         }
-        Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
+        Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref())).into()),
         // No text can stand in the place of a call.
-        Waited::Answered(Answer::Edited { .. }) => Err(ToolOutput::error(refusal(None))),
-        Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => Err(ToolOutput::error(reason)),
-        Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
+        Waited::Answered(Answer::Edited { .. }) => Err(ToolOutput::error(refusal(None)).into()),
+        Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => {
+            Err(ToolOutput::error(reason).into())
+        }
+        Waited::Stopped => Err(ToolOutput::error(INTERRUPTED).into()),
     }
 }
 
 /// Says that an access is refused, to the user and to the model.
-async fn refused(run: &Run<'_>, question: AccessQuestion, reason: String) -> ToolOutput {
+async fn refused(run: &Run<'_>, question: AccessQuestion<'_>, reason: String) -> ToolOutput {
     let (tool, title) = (question.access.tool, question.title);
     run.emit(ToolEvent::Refused { tool, title, reason: reason.clone() }).await;
     ToolOutput::error(reason)
@@ -114,7 +186,7 @@ enum Waited {
 async fn answer(
     agent: &Agent,
     mut ask: BoxFuture<'_, Answer>,
-    access: &Access,
+    (access, is_forced): (&Access, bool),
     mut changes: watch::Receiver<()>,
 ) -> Waited {
     loop {
@@ -123,9 +195,9 @@ async fn answer(
             () = agent.work.cancelled() => return Waited::Stopped,
             answer = &mut ask => return Waited::Answered(answer),
             Ok(()) = changes.changed() => match agent.permissions.decide_again(access) {
-                Decision::Ask => {}
-                Decision::Allow => return Waited::Granted,
                 Decision::Deny(reason) => return Waited::Refused(reason),
+                Decision::Allow if !is_forced => return Waited::Granted,
+                Decision::Allow | Decision::Ask => {}
             },
         }
     }

@@ -3,17 +3,21 @@
 //! Owns the order in which a command is tried: inside, inside with a way to hosts, outside. Leaves the questions to `asking`.
 //! Invariants: a command runs again only after a yes, or if it was allowed in advance; each host is asked about once.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::Agent;
-use super::asking::{AccessQuestion, permission};
+use super::asking::{AccessQuestion, NotAllowed, permission};
+use super::hooks::{HookedCall, context_words};
 use super::run::Run;
+use super::{Agent, ToolEvent};
+use crate::hook::{HookEvent, HookPermission};
 use crate::message::{HostPort, INTERRUPTED, ResultPart, ToolCall, ToolInput};
 use crate::permission::{Access, AccessKind, Confinement, Decision, Preview};
 use crate::tool::{
-    AnyTool, ParsedCall, PreparedCall, RefusedInside, SandboxUse, ToolContext, ToolOutput, asked_title, bound_text,
+    AnyTool, Args, ParsedCall, PreparedCall, RefusedInside, SandboxUse, ToolContext, ToolOutput, asked_title,
+    bound_text,
 };
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
@@ -25,7 +29,7 @@ const MAX_HOSTS: usize = 8;
 
 /// A call whose tool was found and whose arguments were parsed.
 pub(super) struct FoundCall<'a> {
-    tool: &'a dyn AnyTool,
+    pub(super) tool: &'a dyn AnyTool,
     pub(super) call: Box<dyn ParsedCall<'a> + 'a>,
 }
 
@@ -50,8 +54,83 @@ pub(super) fn find_call<'a>(agent: &'a Agent, call: &ToolCall) -> Result<FoundCa
 enum Attempt {
     Ran(ToolOutput, Access),
     NotRun(ToolOutput),
+    /// Nothing was done: a hook has answered the question with another input.
+    Changed(Args),
     /// Nothing was done: what was granted lets it run outside of the sandbox.
     Outside,
+}
+
+/// A call on its way, and what hooks say of it.
+struct HeardCall<'a> {
+    call: Cow<'a, ToolCall>,
+    /// What a screen shows behind the tool's name.
+    title: String,
+    permission: Option<HookPermission>,
+    /// Why a hook wants the user to be asked.
+    reason: Option<String>,
+    /// Whether hooks may still change it.
+    may_change: bool,
+}
+
+impl HeardCall<'_> {
+    /// Puts another input in the place of the one before, and shows it.
+    async fn change(&mut self, run: &Run<'_>, input: Args, context: &ToolContext) -> Result<(), ToolOutput> {
+        let call = ToolCall { input: ToolInput::Object(input), ..self.call.clone().into_owned() };
+        self.title = find_call(run.agent, &call)?.call.title(context);
+        run.emit(ToolEvent::Changed { call: call.clone(), title: self.title.clone() }).await;
+        self.call = Cow::Owned(call);
+        Ok(())
+    }
+}
+
+/// Does a call as far as hooks let it: they are asked first, may put another input in the place of the model's, which is
+/// judged as if the model had sent it, and look at what came of it.
+pub(super) async fn with_hooks(
+    run: &Run<'_>,
+    (call, first): (&ToolCall, FoundCall<'_>),
+    context: ToolContext,
+    title: String,
+) -> ToolOutput {
+    let tool = first.tool.name();
+    let verdict = run.before_tool(&HookedCall::of(tool, call, &context.cwd)).await;
+    if let Some(why) = verdict.block.or(verdict.stop) {
+        return blocked(run, (tool, title), &why).await;
+    }
+    let (permission, reason) = (verdict.permission, verdict.ask_reason);
+    let mut heard = HeardCall { call: Cow::Borrowed(call), title, permission, reason, may_change: true };
+    let (mut first, mut input) = (Some(first), verdict.updated_input);
+    let mut output = loop {
+        if let Some(input) = input.take() {
+            match heard.change(run, input, &context).await {
+                Ok(()) => first = None,
+                Err(output) => break output,
+            }
+        }
+        let tried = match first.take() {
+            Some(first) => bounded(run, (&heard, first), context.clone()).await,
+            None => match find_call(run.agent, &heard.call) {
+                Ok(again) => bounded(run, (&heard, again), context.clone()).await,
+                Err(output) => Ok(output),
+            },
+        };
+        match tried {
+            Ok(output) => break output,
+            // What was said of the input before says nothing of this one.
+            Err(other) => (heard.permission, heard.may_change, input) = (None, false, Some(other)),
+        }
+    };
+    run.after_tool(&HookedCall::of(tool, &heard.call, &context.cwd), &mut output).await;
+    for text in &verdict.contexts {
+        output.add_text(format!("\n{}", context_words(HookEvent::PreToolUse, text)));
+    }
+    output
+}
+
+/// Says that a hook has blocked a call, to the user and to the model.
+async fn blocked(run: &Run<'_>, (tool, title): (&str, String), why: &str) -> ToolOutput {
+    let reason = format!("blocked by hook: {why}");
+    run.emit(ToolEvent::Refused { tool: tool.to_owned(), title, reason: reason.clone() }).await;
+    ToolOutput::error(reason)
 }
 
 /// What came before an attempt.
@@ -64,29 +143,30 @@ enum Before {
 }
 
 /// Does a call: a command in the sandbox where it can be, there again with a way to the hosts that it wanted, and outside
-/// of it if that is allowed in advance, or once the sandbox has refused it something else.
-pub(super) async fn bounded(
+/// of it if that is allowed in advance, or once the sandbox has refused it something else. `Err` is another input for it.
+async fn bounded(
     run: &Run<'_>,
-    (call, first): (&ToolCall, FoundCall<'_>),
+    (heard, first): (&HeardCall<'_>, FoundCall<'_>),
     mut inside: ToolContext,
-    title: String,
-) -> ToolOutput {
+) -> Result<ToolOutput, Args> {
     // An agent that may only read has no business outside.
     let may_more = inside.sandbox == SandboxUse::ReadWrite;
-    let (before, refused) = match attempt(run, first, &inside, title.clone(), Before::Nothing).await {
+    let (before, refused) = match attempt(run, first, &inside, heard, Before::Nothing).await {
         Attempt::Ran(output, access) if may_more => {
-            let mut output = reach(run, call, (&mut inside, &title), (output, access)).await;
+            let mut output = reach(run, heard, &mut inside, (output, access)).await;
             match output.refused_inside.take() {
-                None | Some(RefusedInside::Hosts(_)) => return output,
+                None | Some(RefusedInside::Hosts(_)) => return Ok(output),
                 Some(why) => (Before::Refused(why), Some(output)),
             }
         }
-        Attempt::Ran(output, _) | Attempt::NotRun(output) => return output,
+        Attempt::Ran(output, _) | Attempt::NotRun(output) => return Ok(output),
+        Attempt::Changed(input) => return Err(input),
         Attempt::Outside => (Before::Nothing, None),
     };
     let outside = ToolContext { sandbox: SandboxUse::Outside, ..inside };
-    match (again(run, call, &outside, title, before).await, refused) {
+    Ok(match (again(run, heard, &outside, before).await, refused) {
         (Attempt::Ran(output, _), _) | (Attempt::NotRun(output), None) => output,
+        (Attempt::Changed(input), None) => return Err(input),
         (Attempt::NotRun(refusal), Some(mut output)) => {
             output.content.push(ResultPart::Text {
                 text: "\n[The sandbox has refused this, and it was not run outside of it.] ".to_owned(),
@@ -94,16 +174,16 @@ pub(super) async fn bounded(
             output.content.extend(refusal.content);
             output
         }
-        (Attempt::Outside, _) => ToolOutput::error(INTERRUPTED),
-    }
+        (Attempt::Outside | Attempt::Changed(_), _) => ToolOutput::error(INTERRUPTED),
+    })
 }
 
 /// Asks about each host that a command in the sandbox wanted, and runs it again there with a way to those that are
 /// allowed, until it wants no other. Returns what came of it last.
 async fn reach(
     run: &Run<'_>,
-    call: &ToolCall,
-    (inside, title): (&mut ToolContext, &str),
+    heard: &HeardCall<'_>,
+    inside: &mut ToolContext,
     (mut output, access): (ToolOutput, Access),
 ) -> ToolOutput {
     let (mut asked_about, mut refusals) = (Vec::new(), Vec::new());
@@ -117,22 +197,23 @@ async fn reach(
             asked_about.push(host.clone());
             let Some(access) = access.reaching(host.clone()) else { continue };
             let preview = Some(Preview::Note { text: wanted(host) });
-            let question = AccessQuestion { access, title: title.to_owned(), preview, outside: None };
+            let question = AccessQuestion::new(access, heard.title.clone(), preview);
             match permission(run, question, &inside.call_id).await {
                 Ok(()) => inside.hosts.push(host.clone()),
-                Err(refusal) => refusals.push((host.clone(), refusal)),
+                Err(NotAllowed::Refused(refusal)) => refusals.push((host.clone(), refusal)),
+                Err(NotAllowed::Changed(_)) => {}
             }
         }
         if inside.hosts.len() == before {
             break;
         }
-        match again(run, call, inside, title.to_owned(), Before::NoWay).await {
+        match again(run, heard, inside, Before::NoWay).await {
             Attempt::Ran(next, _) => output = next,
             Attempt::NotRun(refusal) => {
                 output.content.extend(refusal.content);
                 break;
             }
-            Attempt::Outside => return ToolOutput::error(INTERRUPTED),
+            Attempt::Outside | Attempt::Changed(_) => return ToolOutput::error(INTERRUPTED),
         }
     }
     for (host, refusal) in refusals {
@@ -149,11 +230,11 @@ fn wanted(host: &HostPort) -> String {
 }
 
 /// Tries a call once more.
-async fn again(run: &Run<'_>, call: &ToolCall, context: &ToolContext, title: String, before: Before) -> Attempt {
+async fn again(run: &Run<'_>, heard: &HeardCall<'_>, context: &ToolContext, before: Before) -> Attempt {
     // What was shown of the first try is no output of the next one.
     context.progress.send_replace(String::new());
-    match find_call(run.agent, call) {
-        Ok(again) => attempt(run, again, context, title, before).await,
+    match find_call(run.agent, &heard.call) {
+        Ok(again) => attempt(run, again, context, heard, before).await,
         Err(output) => Attempt::NotRun(output),
     }
 }
@@ -163,7 +244,7 @@ async fn attempt(
     run: &Run<'_>,
     FoundCall { tool, call }: FoundCall<'_>,
     context: &ToolContext,
-    title: String,
+    heard: &HeardCall<'_>,
     before: Before,
 ) -> Attempt {
     let agent = run.agent;
@@ -189,15 +270,26 @@ async fn attempt(
     let is_inside = matches!(access.kind, AccessKind::Execute { confinement: Confinement::Sandbox, .. });
     // The answer about the host was about this run, too. If there is no sandbox any more, it was not.
     if !(is_inside && matches!(before, Before::NoWay)) {
-        let title = asked_title(title, &access.kind, &context.project);
+        let title = asked_title(heard.title.clone(), &access.kind, &context.project);
+        let is_outside = matches!(before, Before::Refused(_));
         let (preview, outside) = match before {
             // The question shows what the command said inside, in place of what the model says of it.
             Before::Refused(why) => (Some(Preview::Note { text: why.words() }), Some(outside(&why))),
             Before::Nothing | Before::NoWay => (plan.preview, None),
         };
-        let question = AccessQuestion { access: access.clone(), title, preview, outside };
-        if let Err(output) = permission(run, question, &context.call_id).await {
-            return Attempt::NotRun(output);
+        let question = AccessQuestion {
+            outside,
+            call: Some(HookedCall::of(tool.name(), &heard.call, &context.cwd)),
+            may_change: heard.may_change && is_first,
+            // A hook has looked at the command, and not at where it runs.
+            by_hook: heard.permission.filter(|said| *said == HookPermission::Ask || !is_outside),
+            reason: heard.reason.clone(),
+            ..AccessQuestion::new(access.clone(), title, preview)
+        };
+        match permission(run, question, &context.call_id).await {
+            Ok(()) => {}
+            Err(NotAllowed::Refused(output)) => return Attempt::NotRun(output),
+            Err(NotAllowed::Changed(input)) => return Attempt::Changed(input),
         }
     }
     if agent.work.cause().is_some() {

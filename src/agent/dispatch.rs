@@ -12,7 +12,7 @@ use futures::future::join_all;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::attempt::{FoundCall, bounded, find_call};
+use super::attempt::{FoundCall, find_call, with_hooks};
 use super::run::Run;
 use super::searching::{self, Searched};
 use super::{Agent, Status, ToolEvent};
@@ -158,7 +158,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolR
     };
     let title = asked.call.title(&context);
     start(run, call, title.clone()).await;
-    let work = AssertUnwindSafe(bounded(run, (call, asked), context, title)).catch_unwind();
+    let work = AssertUnwindSafe(with_hooks(run, (call, asked), context, title)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))

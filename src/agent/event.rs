@@ -13,6 +13,7 @@ use super::context::ContextEvent;
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::{CatalogChanges, Isolation};
+use crate::hook::{HookEnd, HookNotice, HookRun};
 use crate::mcp::McpFacts;
 use crate::message::format::counted;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
@@ -114,6 +115,8 @@ pub enum SessionEvent {
     RulesChanged { rules: Vec<RuleNotice> },
     /// What the folder brings, and whether the user trusts it.
     FolderTrust { trust: FolderTrust },
+    /// Which hooks the settings name, at the start and when that has changed.
+    HooksChanged { hooks: Vec<HookNotice> },
     /// What holds for commands in the sandbox, at the start and when it has changed.
     SandboxChanged { facts: SandboxFacts },
     /// How the MCP servers are, at the start and when that has changed; this is all of them.
@@ -249,6 +252,10 @@ pub enum EventKind {
         /// One line.
         text: String,
     },
+    /// A hook has run for it.
+    Hook {
+        ran: HookRun,
+    },
     #[serde(untagged)]
     Turn(TurnEvent),
     #[serde(untagged)]
@@ -327,6 +334,12 @@ pub enum ToolEvent {
         /// Why, as the model reads it.
         reason: String,
     },
+    /// A hook has put another input in the place of the model's: this is what is judged, asked about and run.
+    #[serde(rename = "tool_changed")]
+    Changed {
+        call: ToolCall,
+        title: String,
+    },
     #[serde(rename = "tool_ended")]
     Ended {
         result: ToolResult,
@@ -349,13 +362,15 @@ impl ToolEvent {
 }
 
 impl EventKind {
-    /// Returns `true` if a later event of the same agent makes this one needless: what streams, and signs of life.
+    /// Returns `true` if the log is whole without this event: what streams, signs of life, and hooks that had nothing to
+    /// say.
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
             Self::Turn(TurnEvent::Text { .. } | TurnEvent::Thinking { .. })
                 | Self::Tool(ToolEvent::Progress { .. })
                 | Self::Alive
+                | Self::Hook { ran: HookRun { end: HookEnd::Done, .. } }
         )
     }
 }

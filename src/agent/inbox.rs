@@ -269,6 +269,12 @@ impl Inbox {
         IdleState::Nothing
     }
 
+    /// Returns `true` if nothing waits and no report is missing.
+    pub(super) fn is_idle(&self, at_end: AtEnd) -> bool {
+        let state = self.state();
+        state.waiting.is_empty() && state.pending_reports(at_end) == 0
+    }
+
     /// Closes it, whatever waits.
     pub(super) fn close(&self) {
         self.state().close();

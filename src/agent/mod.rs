@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::hook::AgentHooks;
 use crate::memory::GivenMemory;
 use crate::message::{AgentId, Effort};
 use crate::permission::{Approver, Permissions};
@@ -25,6 +26,7 @@ mod disk;
 mod dispatch;
 mod driver;
 mod event;
+mod hooks;
 mod inbox;
 mod open_run;
 mod outcome;
@@ -47,6 +49,7 @@ pub use event::{
     AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, Spawn, SpawnOptions,
     ToolEvent, TurnEvent, rewound_words,
 };
+pub use hooks::{HookListener, context_words};
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;
 pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
@@ -75,6 +78,8 @@ pub struct Agent {
     pub freshness: Arc<Freshness>,
     /// Which memory files it has been given.
     pub memory: GivenMemory,
+    /// What runs when something happens to it.
+    pub hooks: AgentHooks,
     pub limits: Limits,
     /// What it may use together with all others.
     pub budget: Budget,

@@ -18,6 +18,8 @@ pub enum StopCause {
     Idle,
     Wall,
     Quit,
+    /// A hook wants it to stop.
+    Hook,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -63,6 +63,7 @@ fn session_event(event: &mut SessionEvent, secrets: &Secrets) {
                 server.log.iter_mut().for_each(|line| mask(line, secrets));
             }
         }
+        SessionEvent::HooksChanged { hooks } => hooks.iter_mut().for_each(|hook| mask(&mut hook.command, secrets)),
         SessionEvent::AgentsChanged { .. }
         | SessionEvent::GrantsChanged { .. }
         | SessionEvent::SandboxChanged { .. }
@@ -79,6 +80,10 @@ fn agent_event(kind: &mut EventKind, secrets: &Secrets) {
             mask(&mut spawn.prompt, secrets);
         }
         EventKind::UserMessage { text, .. } | EventKind::Notice { text } => mask(text, secrets),
+        EventKind::Hook { ran } => {
+            mask(&mut ran.command, secrets);
+            mask(&mut ran.text, secrets);
+        }
         EventKind::Ended { outcome } => *outcome = outcome.clone().shown(secrets),
         EventKind::Worktree { news } => *news = secrets.mask_all(news.clone()),
         EventKind::Turn(event) => turn_event(event, secrets),
@@ -117,7 +122,7 @@ fn turn_event(event: &mut TurnEvent, secrets: &Secrets) {
 
 fn tool_event(event: &mut ToolEvent, secrets: &Secrets) {
     match event {
-        ToolEvent::Started { call, title } => {
+        ToolEvent::Started { call, title } | ToolEvent::Changed { call, title } => {
             mask_input(&mut call.input, secrets);
             mask(title, secrets);
         }

@@ -135,6 +135,7 @@ impl App {
                 self.overlay.clamp_choice(&lists::GRANTS, self.grants().len() + rules.len());
             }
             SessionEvent::FolderTrust { trust } => trust::found(self, trust),
+            SessionEvent::HooksChanged { hooks } => self.status.hooks.take_notices(hooks),
             SessionEvent::SandboxChanged { facts } => self.status.sandbox = Some(facts.clone()),
             SessionEvent::ServersChanged { servers } => self.settings.servers.clone_from(servers),
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
@@ -194,6 +195,7 @@ impl App {
                     self.view.file_ended(&self.agents);
                 }
             }
+            EventKind::Hook { ran } => self.status.hooks.take_run(ran),
             EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
                 let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
                 if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id))

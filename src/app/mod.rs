@@ -143,6 +143,7 @@ impl App {
             sessions: SessionChoices::default(),
             memory: MemoryChoices::default(),
             status: StatusLine {
+                hooks: crate::hook::HookLog::default(),
                 folder: setup.folder,
                 branch: None,
                 model: ModelState::Searching(None),

@@ -4,6 +4,7 @@
 //! `agents`. Invariant: what cannot be meant is refused before anything starts.
 
 pub mod agents;
+pub mod doctor;
 pub mod export;
 pub mod keys;
 pub mod mcp;
@@ -128,6 +129,8 @@ pub enum Subcommands {
     Agents(agents::AgentsArgs),
     /// List the permission rules, or check which of them decides on a call
     Permissions(permissions::PermissionsArgs),
+    /// Check configuration, settings files, agents, hooks and trust, and say what is broken
+    Doctor(doctor::DoctorArgs),
     /// Write a session to a file to read or to share: Markdown, JSON, or one page for a browser
     Export(export::ExportArgs),
     /// List where services have their keys, and store keys in the system's keyring

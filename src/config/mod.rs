@@ -8,6 +8,7 @@ mod file;
 mod git;
 mod git_entries;
 mod layer;
+mod more_settings;
 mod paths;
 mod project;
 mod settings;
@@ -20,9 +21,10 @@ use crate::permission::PermissionMode;
 use layer::Origin;
 
 pub use git::{git_branch, obeyed_by_git};
+pub use more_settings::{MoreSettings, SettingsKey};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
-pub use settings::{MANAGED, PermissionSettings, SettingsTier, permission_settings, set_allow_rule};
+pub use settings::{MANAGED, SettingsFile, SettingsTier, set_allow_rule, settings_files};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
@@ -203,7 +205,7 @@ pub struct Loaded {
 pub fn load(
     (paths, project): (Option<&Paths>, &Path),
     environment: &Environment,
-    settings: &[PermissionSettings],
+    settings: &[SettingsFile],
     flags: &Overrides,
 ) -> Loaded {
     let mut loaded = Loaded::default();

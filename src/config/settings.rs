@@ -1,4 +1,4 @@
-//! What settings files of Claude Code say about permissions.
+//! What settings files of Claude Code say about permissions, and what else of them counts here.
 //!
 //! Owns which files there are, their order and the few keys that count here. Leaves the rules in them to `permission`, and
 //! whether a project's are believed to `services`. Source of the format: the reference of Claude Code's settings.
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use super::more_settings::MoreSettings;
 use super::{Environment, Loaded, ProjectRoot, file};
 use crate::message::Diagnostic;
 use crate::permission::PermissionMode;
@@ -33,6 +34,17 @@ pub enum SettingsTier {
 }
 
 impl SettingsTier {
+    /// Says whose it is, in a word or two.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Managed => "organization",
+            Self::Local => "local",
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
+
     /// Returns `true` if the file comes with the project, perhaps from a stranger.
     #[must_use]
     pub fn is_projects(self) -> bool {
@@ -42,7 +54,7 @@ impl SettingsTier {
 
 /// What one file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PermissionSettings {
+pub struct SettingsFile {
     pub path: PathBuf,
     pub tier: SettingsTier,
     pub allow: Vec<String>,
@@ -60,6 +72,8 @@ pub struct PermissionSettings {
     pub enabled_servers: Vec<String>,
     pub disabled_servers: Vec<String>,
     pub enables_all_servers: bool,
+    /// What else counts.
+    pub more: MoreSettings,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -96,11 +110,11 @@ fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
 }
 
 /// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`.
-pub fn permission_settings(
+pub fn settings_files(
     managed: &Path,
     environment: &Environment,
     ground: &ProjectRoot,
-) -> (Vec<PermissionSettings>, Vec<Diagnostic>) {
+) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
     let user = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(environment.home()?.join(".claude")));
     let own = ground.is_project.then(|| ground.root.join(".claude"));
     let mut files = vec![(SettingsTier::Managed, managed.join("managed-settings.json"))];
@@ -133,7 +147,7 @@ fn parts(dir: &Path) -> impl Iterator<Item = PathBuf> {
     paths.into_iter()
 }
 
-fn read(tier: SettingsTier, path: &Path) -> Result<Option<PermissionSettings>, Diagnostic> {
+fn read(tier: SettingsTier, path: &Path) -> Result<Option<SettingsFile>, Diagnostic> {
     let Some(text) = file::read(path)? else { return Ok(None) };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if text.trim().is_empty() {
@@ -143,7 +157,9 @@ fn read(tier: SettingsTier, path: &Path) -> Result<Option<PermissionSettings>, D
         .map_err(|error| Diagnostic::in_file(path, format!("{error}. Its permissions are not used.")))?;
     let Section { allow, ask, deny, additional_directories, default_mode, disable_bypass_permissions_mode } =
         document.permissions;
-    Ok(Some(PermissionSettings {
+    let keys = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    Ok(Some(SettingsFile {
+        more: MoreSettings::of(&keys),
         path: path.to_path_buf(),
         tier,
         allow,
@@ -161,7 +177,7 @@ fn read(tier: SettingsTier, path: &Path) -> Result<Option<PermissionSettings>, D
 
 /// Puts the mode in force that settings of some tiers name, the nearest to the project last. What a project says makes
 /// it stricter only.
-pub(super) fn apply_mode(loaded: &mut Loaded, settings: &[PermissionSettings], is_meant: fn(SettingsTier) -> bool) {
+pub(super) fn apply_mode(loaded: &mut Loaded, settings: &[SettingsFile], is_meant: fn(SettingsTier) -> bool) {
     for file in settings.iter().rev().filter(|file| is_meant(file.tier)) {
         let Some(name) = &file.mode else { continue };
         let mut say = |text: String| loaded.diagnostics.push(Diagnostic::in_file(&file.path, text));
@@ -188,7 +204,7 @@ pub(super) fn apply_mode(loaded: &mut Loaded, settings: &[PermissionSettings], i
 }
 
 /// Keeps the mode below what the organization forbids.
-pub(super) fn apply_ceiling(loaded: &mut Loaded, settings: &[PermissionSettings]) {
+pub(super) fn apply_ceiling(loaded: &mut Loaded, settings: &[SettingsFile]) {
     let Some(file) = settings.iter().find(|file| file.forbids_bypass) else { return };
     let config = &mut loaded.config;
     config.forbids_bypass = true;

@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn into_parsed(self, source: Source, definition: Option<AgentDefinition>) -> Parsed {
-        let lines = ["tools", "disallowedTools", "model"].map(|key| self.line_of(key));
+        let lines = ["tools", "disallowedTools", "model", "hooks"].map(|key| self.line_of(key));
         Parsed { source, definition, diagnostics: self.diagnostics, lines }
     }
 
@@ -176,6 +176,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Returns the hooks of the agent.
+    pub(super) fn hooks(&mut self, source: &Source) -> Vec<(Value, Source)> {
+        match self.value("hooks").cloned() {
+            None => Vec::new(),
+            Some(hooks @ Value::Object(_)) => vec![(hooks, source.clone())],
+            Some(_) => {
+                let words =
+                    "`hooks` is not an object of events: nothing is checked or blocked. Write it as in settings.";
+                self.report_at("hooks", words.to_owned());
+                Vec::new()
+            }
+        }
+    }
+
     /// Returns fields that nothing acts on, as written.
     pub(super) fn idle(&self, keys: &[&str]) -> Vec<(String, String)> {
         let short = |value: &Value| -> String {
@@ -194,9 +208,6 @@ impl<'a> Reader<'a> {
     pub(super) fn report_idle(&mut self, idle: &[(String, String)]) {
         for (key, value) in idle {
             let words = match key.as_str() {
-                "hooks" => "`hooks` are not supported: they neither check nor block anything. Restrict the agent with \
-                     `tools`."
-                    .to_owned(),
                 "permissionMode" => {
                     format!("`permissionMode: {value}` is not supported; using the session's mode.")
                 }

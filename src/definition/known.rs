@@ -18,12 +18,14 @@ pub struct KnownNames {
     pub tools: Vec<String>,
     /// Returns `true` for a model that some service may have.
     pub is_model: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Says what is wrong with hooks.
+    pub check_hooks: fn(&serde_json::Value) -> Vec<String>,
 }
 
 impl Default for KnownNames {
     /// No tool, and every model.
     fn default() -> Self {
-        Self { tools: Vec::new(), is_model: Arc::new(|_| true) }
+        Self { tools: Vec::new(), is_model: Arc::new(|_| true), check_hooks: |_| Vec::new() }
     }
 }
 
@@ -43,7 +45,7 @@ impl KnownNames {
         };
         let path = &parsed.source.path;
         let error = |line, message| Diagnostic { path: path.clone(), line, column: None, message };
-        let [tools_line, disallowed_line, model_line] = parsed.lines;
+        let [tools_line, disallowed_line, model_line, _] = parsed.lines;
         if !allowed.is_empty() && !allowed.iter().any(|name| tools::is_here(name, &self.tools)) {
             let message = format!(
                 "cannot run: none of its `tools` exist here ({}). Name tools that Belvedere has, or omit `tools` to \
@@ -72,6 +74,9 @@ impl KnownNames {
             );
             errors.push(error(model_line, message));
         }
+        let own = definition.hooks.iter().filter(|(_, source)| *source == parsed.source);
+        let hooks = own.flat_map(|(hooks, _)| (self.check_hooks)(hooks)).take(MAX_FAULTS);
+        errors.extend(hooks.map(|message| error(parsed.lines[3], message)));
         parsed.diagnostics.extend(errors);
     }
 }

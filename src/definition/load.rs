@@ -75,6 +75,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         omits_memory: reader.take_switch("omitClaudeMd"),
         auto_compact_window: reader.number("autoCompactWindow"),
         initial_prompt: reader.prose("initialPrompt").map(|text| sanitize(&text).into_owned()),
+        hooks: reader.hooks(source),
         idle_fields,
         prompt,
         source: source.clone(),

@@ -82,6 +82,8 @@ pub struct AgentDefinition {
     pub omits_memory: bool,
     /// What is said first when it is the main agent (`--agent`).
     pub initial_prompt: Option<String>,
+    /// Commands that run while it works, as in settings, each with the file that names it.
+    pub hooks: Vec<(serde_json::Value, Source)>,
     /// Fields that are understood but not acted on yet, as written: name and value.
     pub idle_fields: Vec<(String, String)>,
     pub prompt: String,
@@ -162,12 +164,12 @@ pub struct Parsed {
     pub definition: Option<AgentDefinition>,
     pub diagnostics: Vec<Diagnostic>,
     /// Lines of `tools`, `disallowedTools` and `model`.
-    pub lines: [Option<usize>; 3],
+    pub lines: [Option<usize>; 4],
 }
 
 impl Parsed {
     fn nothing(source: Source) -> Self {
-        Self { source, definition: None, diagnostics: Vec::new(), lines: [None; 3] }
+        Self { source, definition: None, diagnostics: Vec::new(), lines: [None; 4] }
     }
 
     /// Returns what came of a file that cannot be used.

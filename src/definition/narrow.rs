@@ -31,6 +31,8 @@ pub(super) fn narrowed(own: &AgentDefinition, other: &AgentDefinition) -> AgentD
         max_time: least::<Duration>(own.max_time, other.max_time),
         auto_compact_window: least(own.auto_compact_window, other.auto_compact_window),
         isolation: own.isolation.or(other.isolation),
+        // The other's may be guards.
+        hooks: other.hooks.iter().chain(&own.hooks).cloned().collect(),
         ..own.clone()
     }
 }

@@ -197,6 +197,11 @@ impl<R> StepReader<'_, R> {
             }
             EventKind::Tool(ToolEvent::Started { call, title }) => self.called(call, title),
             EventKind::Tool(ToolEvent::Ended { .. }) => self.answered(kind),
+            EventKind::Hook { ran } => {
+                if let Some(text) = ran.notice() {
+                    self.push(StepKind::Notice(self.clean.line(&text)));
+                }
+            }
             EventKind::Notice { text } => self.push(StepKind::Notice(self.clean.line(text))),
             EventKind::Worktree { news } => {
                 for line in news.words() {

@@ -75,6 +75,14 @@ impl ProgressLine {
                 let elapsed = seconds(millis(now.duration_since(child.since)));
                 Some(format!("{} … {}, {elapsed}", child.label, tools(child.tools)))
             }
+            EventKind::Hook { ran } => {
+                let who = self.children.get(&event.agent).map_or("[main]", |child| &child.label);
+                ran.notice().map(|text| format!("{who} {text}"))
+            }
+            EventKind::Tool(ToolEvent::Changed { call, title }) => {
+                let who = self.children.get(&event.agent).map_or("[main]", |child| &child.label);
+                Some(format!("{who} {} {} (changed by hook)", sanitize_line(&call.name), sanitize_line(title)))
+            }
             EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => {
                 self.waits.announced(event.agent);
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);

@@ -5,6 +5,7 @@
 
 mod access;
 mod approver;
+mod by_hook;
 mod commands;
 mod decision;
 mod fence;

@@ -52,6 +52,17 @@ impl PermissionMode {
         }
     }
 
+    /// Returns its name in settings and on the command line.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -46,6 +46,10 @@ pub enum BroughtKind {
     Rule,
     /// A folder outside that is worked in too.
     Directory,
+    /// A command that runs when something happens.
+    Hook,
+    /// A variable for commands.
+    Variable,
     /// A file outside that a memory file of the folder imports.
     Import,
     /// An MCP server, which is a program that is started or an address that is told things.
@@ -59,6 +63,8 @@ impl BroughtKind {
             Self::Agent => "agent",
             Self::Rule => "allows",
             Self::Directory => "opens",
+            Self::Hook => "runs",
+            Self::Variable => "sets",
             Self::Import => "imports",
             Self::Server => "starts",
         }
@@ -158,6 +164,8 @@ impl FolderTrust {
             (count(BroughtKind::Agent), "agent", "agents"),
             (count(BroughtKind::Rule), "rule that allows", "rules that allow"),
             (count(BroughtKind::Directory), "further folder", "further folders"),
+            (count(BroughtKind::Hook), "hook", "hooks"),
+            (count(BroughtKind::Variable), "variable", "variables"),
             (count(BroughtKind::Import), "import from outside", "imports from outside"),
             (count(BroughtKind::Server), "MCP server", "MCP servers"),
         ];

@@ -12,10 +12,12 @@ use super::keys::KeyedServices;
 use super::resume::Resume;
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
+use super::settings::SessionSettings;
 use super::{ConfiguredServers, connection, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
+use crate::hook::{HookHandler, HookSource};
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
 use crate::permission::{FolderTrust, PermissionMode};
@@ -86,6 +88,8 @@ pub struct Bootstrap {
     pub ground: ProjectRoot,
     /// What is allowed, asked about and denied in advance.
     pub rules: SessionRules,
+    /// What settings files say besides.
+    pub settings: SessionSettings,
     /// What the folder brings, and whether the user trusts it.
     pub trust: FolderTrust,
     /// Where memory files are looked for.
@@ -156,11 +160,12 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         max_turns: None,
         budget: options.budget,
     };
-    let (settings, unread) = config::permission_settings(Path::new(config::MANAGED), &environment, &ground);
+    let (settings, unread) = config::settings_files(Path::new(config::MANAGED), &environment, &ground);
     let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides);
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
+    let (more, misread_more) = SessionSettings::gather(&settings, &unread);
     let told = ground.notices().into_iter().map(Diagnostic::new);
-    let found = unread.into_iter().chain(loaded.diagnostics).chain(misread);
+    let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
     let secrets = options.secrets.clone();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
@@ -175,7 +180,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
     let known = (&environment, paths.as_ref(), &config);
     let servers = ConfiguredServers::find(known, (&place.cwd, &ground), &settings, &services);
-    let trust = trust::look(&options, &rules, &library, (paths.as_ref(), &place), (&memory, &servers));
+    let trust = trust::look(&options, (&rules, &more), &library, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
         (Some(name), _) => Some(lead_definition(&library, name)?),
         (None, Some(earlier)) => lead_definition(&library, earlier)
@@ -205,6 +210,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         place,
         ground,
         rules,
+        settings: more,
         trust,
         memory,
         servers,
@@ -278,11 +284,17 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
     })
 }
 
+/// Says what is wrong with the hooks of an agent file.
+fn check_hooks(hooks: &serde_json::Value) -> Vec<String> {
+    let source = HookSource { place: "".into(), is_projects: true, is_managed: false };
+    HookHandler::read(hooks, &source).1
+}
+
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.
 pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
     let tools = known_tools();
     let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
     let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);
-    KnownNames { tools, is_model: Arc::new(is_model) }
+    KnownNames { tools, is_model: Arc::new(is_model), check_hooks }
 }

@@ -9,6 +9,7 @@ mod bootstrap;
 mod connection;
 mod demo;
 mod earlier;
+mod hooks;
 pub mod keyring;
 pub mod keys;
 mod limits;
@@ -24,6 +25,7 @@ mod sandbox;
 mod saved_session;
 pub mod servers;
 mod session_handles;
+mod settings;
 mod signals;
 mod trust;
 mod worktrees;
@@ -47,12 +49,13 @@ pub use ruling::{PermissionCheck, check_permission, rules_in_force};
 pub use saved_session::SavedSession;
 use servers::KnownServers;
 pub use session_handles::SessionHandles;
+pub use settings::{SessionSettings, SettingsSummary};
 pub use signals::{EndSignal, SignalEvent, Signals};
 pub use trust::check_trust;
 
 use crate::agent::{LogEvent, Place, Sink};
 use crate::config::{self, Config};
-use crate::definition::AgentDefinition;
+use crate::definition::{AgentDefinition, Library};
 use crate::message::Diagnostic;
 use crate::offline::Pace;
 use crate::permission::Approver;
@@ -76,7 +79,8 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
-    let Bootstrap { rules, trust, memory, servers, services, engine, subagents, store, saved, .. } = bootstrap;
+    let Bootstrap { rules, settings, trust, memory, servers, services, engine, .. } = bootstrap;
+    let Bootstrap { subagents, store, saved, .. } = bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
@@ -89,14 +93,13 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         earlier::attend(place, says, limits::retention(&config), &sink).await;
     }
     let approvals = ApprovalQueue::default();
-    if options.kind == SessionKind::Live {
-        kept.agents = Some(AgentFiles::read(&library, &sink).await);
-    }
+    kept.agents = agent_files(options.kind, &library, &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
         config: &config,
         rules,
         trust,
+        settings,
         memory: memory.trust.clone(),
         servers,
         paths: paths.as_ref(),
@@ -128,6 +131,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         review: limits::review(&config),
         user_dirs: subagents.user_dirs,
         memory,
+        hooks: rights.hooks,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: Some(rights.trusting),
@@ -160,6 +164,14 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
 fn secret_variables(services: &ProviderEnv, config: &Config) -> Vec<String> {
     let search = config.web_search.iter().filter_map(|(settings, _)| settings.key_variable());
     services.table.secret_variables().chain(search).map(str::to_owned).collect()
+}
+
+/// Starts to read agent files. A demonstration has none.
+async fn agent_files(kind: SessionKind, library: &Arc<Library>, sink: &Sink) -> Option<AgentFiles> {
+    match kind {
+        SessionKind::Live => Some(AgentFiles::read(library, sink).await),
+        SessionKind::Demo => None,
+    }
 }
 
 /// Describes the session for its folder.

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
+use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
-use super::{ConfiguredServers, Options, SessionHandles, SessionKind, allowed, mcp, sandbox, say, trust};
+use super::{ConfiguredServers, Options, SessionHandles, SessionKind, allowed, hooks, mcp, sandbox, say, trust};
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::Library;
+use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::MemoryTrust;
 use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Permissions, Project};
@@ -26,6 +28,7 @@ pub(super) struct MadeOf<'a> {
     pub(super) config: &'a Config,
     pub(super) rules: SessionRules,
     pub(super) trust: FolderTrust,
+    pub(super) settings: SessionSettings,
     /// Who is told what the user trusts of memory files.
     pub(super) memory: MemoryTrust,
     pub(super) servers: ConfiguredServers,
@@ -46,6 +49,7 @@ pub(super) struct Rights {
     pub(super) permissions: Permissions,
     pub(super) shell: Shell,
     pub(super) tools: ToolSet,
+    pub(super) hooks: Hooks,
     /// The MCP servers, on their way.
     pub(super) servers: McpServers,
     /// Where it goes what the user trusts of the folder.
@@ -55,7 +59,8 @@ pub(super) struct Rights {
 /// Returns the rights of the main agent, and has what changes in them kept and told.
 pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
     let permissions = permissions(&made_of, kept, sink).await;
-    let MadeOf { options, config, rules, trust, memory, servers, paths, ground, place, library, engine, .. } = made_of;
+    let MadeOf { options, config, rules, trust, settings, memory, servers, paths, ground, place, .. } = made_of;
+    let MadeOf { library, engine, store, .. } = made_of;
     let keys = servers.sources.keys.clone();
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
@@ -63,9 +68,21 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     let running = mcp::of_session(&shell, &place.cwd, options.kind, mcp::HEAD_START);
-    let found = trust::Found { trust, rules, library: library.clone(), memory, servers, running: running.clone() };
+    let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
+    let library = library.clone();
+    let found = trust::Found {
+        trust,
+        rules,
+        library,
+        memory,
+        settings,
+        hooks: hooks.clone(),
+        shell: shell.clone(),
+        servers,
+        running: running.clone(),
+    };
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
-    Rights { permissions, shell, tools, servers: running, trusting }
+    Rights { permissions, shell, tools, hooks, servers: running, trusting }
 }
 
 async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Permissions {

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Options;
-use crate::config::{Config, Environment, PermissionSettings, ProjectRoot, SettingsTier};
+use crate::config::{Config, Environment, ProjectRoot, SettingsFile, SettingsTier};
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{
     BroughtItem, BroughtKind, PermissionMode, Permissions, Places, Rule, RuleEffect, RuleOrigin, RuleSet,
@@ -43,14 +43,14 @@ impl SessionRules {
     pub(super) fn gather(
         options: &Options,
         config: &Config,
-        settings: &[PermissionSettings],
+        settings: &[SettingsFile],
         (environment, ground): (&Environment, &ProjectRoot),
     ) -> (Self, Vec<Diagnostic>) {
         // Accesses are judged with links resolved.
         let home = environment.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
         let tools = known_tools();
         let mut reader = Reader { ground, home: home.as_deref(), tools, all: Self::default(), diagnostics: Vec::new() };
-        let of_file = |reader: &mut Reader<'_>, file: &PermissionSettings| {
+        let of_file = |reader: &mut Reader<'_>, file: &SettingsFile| {
             let author = if file.tier.is_projects() { Author::Project } else { Author::User };
             let origin = RuleOrigin::Settings(file.path.clone());
             reader.lists(&origin, author, [&file.deny, &file.ask, &file.allow]);

@@ -91,6 +91,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         config: &bootstrap.config,
         rules: bootstrap.rules.clone(),
         trust: bootstrap.trust.clone(),
+        settings: bootstrap.settings.clone(),
         memory: bootstrap.memory.trust.clone(),
         servers: ConfiguredServers::default(),
         paths: bootstrap.paths.as_ref(),

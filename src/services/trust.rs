@@ -4,7 +4,7 @@
 //! the user has seen it in a list and said yes, or started with `--trust`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -12,16 +12,19 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use super::rules::SessionRules;
-use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, mcp};
+use super::settings::SessionSettings;
+use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, hooks, mcp};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
 use crate::definition::Library;
+use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::sanitize_line;
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust, Permissions, RuleSet};
 use crate::session::TrustedItems;
 use crate::subagent::TrustAnswer;
+use crate::tool::Shell;
 
 /// New items that are named in a notice.
 const MAX_NAMED: usize = 3;
@@ -29,13 +32,15 @@ const MAX_NAMED: usize = 3;
 /// Finds out what the folder brings, and whether the user trusts all of it.
 pub(super) fn look(
     options: &Options,
-    rules: &SessionRules,
+    (rules, settings): (&SessionRules, &SessionSettings),
     library: &Library,
     (paths, place): (Option<&Paths>, &Place),
     (memory, servers): (&MemorySources, &ConfiguredServers),
 ) -> FolderTrust {
-    let found = library.brought().into_iter().chain(rules.brought()).chain(imports(memory, place));
-    let found = found.chain(servers.brought());
+    let agents = library.brought();
+    let hooks = hooks_of(&agents, &place.project);
+    let found = agents.into_iter().chain(hooks).chain(rules.brought()).chain(settings.brought());
+    let found = found.chain(imports(memory, place)).chain(servers.brought());
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
     brings.dedup();
@@ -69,6 +74,11 @@ fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
     memory.set(!trust.is_trusted && trust.acts(), imports.map(|item| PathBuf::from(&item.text)).collect());
 }
 
+/// Returns the hooks that agent files of the project name. Blocks.
+fn hooks_of(agents: &[BroughtItem], project: &Path) -> Vec<BroughtItem> {
+    agents.iter().flat_map(|agent| hooks::of_agent_file(&project.join(&agent.text))).collect()
+}
+
 fn kept(paths: &Paths, place: &Place) -> TrustedItems {
     TrustedItems::new(&paths.state_dir, &place.project)
 }
@@ -96,9 +106,30 @@ pub(super) struct Found {
     pub(super) rules: SessionRules,
     pub(super) library: Arc<Library>,
     pub(super) memory: MemoryTrust,
+    pub(super) settings: SessionSettings,
+    pub(super) hooks: Hooks,
+    pub(super) shell: Shell,
     pub(super) servers: ConfiguredServers,
     /// The servers that run.
     pub(super) running: McpServers,
+}
+
+impl Found {
+    /// Lets all but rules and agent files act as far as the folder is trusted.
+    async fn put_in_force(&self, sink: &Sink) {
+        let trust = &self.trust;
+        put_in_force(trust, &self.memory);
+        hooks::put_in_force(&self.hooks, trust);
+        for name in self.shell.set_variables(self.settings.variables(trust.is_trusted)) {
+            let name = sanitize_line(&name).into_owned();
+            sink.notify(format!("`env.{name}` in your settings is not set: commands do not get it that way.")).await;
+        }
+        let hooks = self.hooks.notices();
+        if !hooks.is_empty() {
+            sink.emit_session(SessionEvent::HooksChanged { hooks }).await;
+        }
+        self.servers.put_in_force(&self.running, trust.is_trusted, sink).await;
+    }
 }
 
 /// Says what the folder brings, and starts to carry out what the user says of that. Returns where it goes what they trust;
@@ -110,7 +141,7 @@ pub(super) async fn attend(
     handles: &mut SessionHandles,
 ) -> mpsc::UnboundedSender<TrustAnswer> {
     let trust = &found.trust;
-    found.servers.put_in_force(&found.running, trust.is_trusted, sink).await;
+    found.put_in_force(sink).await;
     handles.servers = Some(mcp::announcer(&found.running, sink.clone()));
     handles.running_servers = found.running.clone();
     if !trust.brings.is_empty() {
@@ -120,7 +151,8 @@ pub(super) async fn attend(
         sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
     }
     let kept = place.0.map(|paths| kept(paths, place.1));
-    let mut watched = Watched { found, kept, permissions: permissions.clone(), sink: sink.clone() };
+    let project = place.1.project.clone();
+    let mut watched = Watched { found, project, kept, permissions: permissions.clone(), sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
     let mut changes = watched.found.library.brought_changes();
     handles.trusting = Some(tokio::spawn(async move {
@@ -147,17 +179,20 @@ pub(super) async fn attend(
 /// What the folder brings, while the program runs.
 struct Watched {
     found: Found,
+    project: Arc<PathBuf>,
     kept: Option<TrustedItems>,
     permissions: Permissions,
     sink: Sink,
 }
 
 impl Watched {
-    /// Takes in the agent files that are there now.
-    fn list(&mut self, agents: Vec<BroughtItem>) {
+    /// Takes in the agent files that are there now, and their hooks.
+    async fn list(&mut self, agents: Vec<BroughtItem>) {
+        let (named, project) = (agents.clone(), self.project.clone());
+        let hooks = spawn_blocking(move || hooks_of(&named, &project)).await.unwrap_or_default();
         let before = std::mem::take(&mut self.found.trust.brings);
         let others = before.iter().filter(|item| item.kind != BroughtKind::Agent).cloned();
-        let brings: BTreeSet<BroughtItem> = others.chain(agents).collect();
+        let brings: BTreeSet<BroughtItem> = others.chain(agents).chain(hooks).collect();
         let is_fresh = |item: &BroughtItem| match self.found.trust.is_trusted {
             true => !self.found.library.trust().has(item),
             false => self.found.trust.fresh.contains(item) || !before.contains(item),
@@ -169,7 +204,7 @@ impl Watched {
     /// Says what has come into the folder while the program runs. It is used only once the user trusts it.
     async fn see(&mut self, agents: Vec<BroughtItem>) {
         let before = self.found.trust.clone();
-        self.list(agents);
+        self.list(agents).await;
         if self.found.trust == before {
             return;
         }
@@ -190,7 +225,7 @@ impl Watched {
     async fn answered(&mut self, trusted: Vec<BroughtItem>) {
         let looking = self.found.library.clone();
         let found = spawn_blocking(move || looking.brought()).await.unwrap_or_default();
-        self.list(found);
+        self.list(found).await;
         let is_trusted = !trusted.is_empty();
         // A yes is for what was listed: what has come since is listed first.
         if is_trusted && self.found.trust.brings.iter().any(|item| !trusted.contains(item)) {
@@ -200,7 +235,6 @@ impl Watched {
         }
         self.found.trust.is_trusted = is_trusted;
         self.found.trust.fresh = Vec::new();
-        put_in_force(&self.found.trust, &self.found.memory);
         let trust = self.found.library.trust();
         if is_trusted {
             trust.add(self.found.trust.brings.iter().cloned());
@@ -211,7 +245,7 @@ impl Watched {
         let reloaded = spawn_blocking(move || library.reload());
         self.permissions.set_ruleset(self.found.rules.ruleset(is_trusted));
         self.permissions.open_directories(self.found.rules.directories(is_trusted));
-        self.found.servers.put_in_force(&self.found.running, is_trusted, &self.sink).await;
+        self.found.put_in_force(&self.sink).await;
         let _ = reloaded.await;
         self.keep().await;
         self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
 use crate::definition::Catalog;
+use crate::hook::{Hooks, OwnHooks};
 use crate::mcp::McpServers;
 use crate::memory::MemorySources;
 use crate::message::{AgentId, BudgetLimit, Usage, sanitize_line};
@@ -73,6 +74,8 @@ pub struct TreeSetup {
     pub user_dirs: UserDirs,
     /// Where memory files are looked for.
     pub memory: MemorySources,
+    /// What runs when something happens.
+    pub hooks: Hooks,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
     /// Where subagents can work apart; `None` where nothing can be kept.
@@ -202,6 +205,7 @@ impl Tree {
             servers: setup.servers.clone().into(),
             delegation: self.depth_allows(0),
             permissions: setup.permissions.clone(),
+            hooks: OwnHooks::default(),
         }
     }
 

@@ -151,7 +151,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let PreparedCommand { line: written, bounds, time } = command;
     let line = written.clone();
     let (line, environment, policy) = match &bounds {
-        Bounds::None => (OsString::from(line), shell.handed_on.environment(), None),
+        Bounds::None => (OsString::from(line), shell.environment(), None),
         Bounds::Guard(guard, policy) => (guard.command.clone(), guard.environment.clone(), policy.clone()),
         Bounds::Inside(inside) => (OsString::from(line), inside.environment.clone(), Some(inside.policy.clone())),
     };

@@ -50,6 +50,7 @@ pub use file::writers::{Writers, Written};
 pub use input::schema_of;
 pub use limit::bound_text;
 pub use process::supervisor::supervise_if_asked;
+pub use process::user_program::{UserCommand, UserProgram, UserProgramEnd};
 pub use process::{ServedProgram, Shell};
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
@@ -294,6 +295,20 @@ impl ToolOutput {
     #[must_use]
     pub fn text(text: impl Into<String>, summary: impl Into<String>) -> Self {
         Self { content: vec![ResultPart::Text { text: text.into() }], summary: summary.into(), ..Self::default() }
+    }
+
+    /// Returns the texts of it as one.
+    #[must_use]
+    pub fn joined_text(&self) -> String {
+        let texts = self.content.iter().filter_map(|part| match part {
+            ResultPart::Text { text } => Some(text.as_str()),
+            ResultPart::Image { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn add_text(&mut self, text: String) {
+        self.content.push(ResultPart::Text { text });
     }
 
     /// Returns a failed output; the text tells the model what to do instead. The screen shows its first line.

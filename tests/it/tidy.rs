@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: [&[&str]; 9] = [
     &["message", "network", "nofollow", "program", "whole_file"],
     &["permission", "git", "sandbox"],
-    &["provider", "tool", "definition", "mcp", "memory", "session", "config", "worktree"],
+    &["provider", "tool", "definition", "hook", "mcp", "memory", "session", "config", "worktree"],
     &["agent", "offline"],
     &["subagent", "export"],
     &["app", "services"],

@@ -1,21 +1,23 @@
 //! The driver of the loop: turns, limits, stops, and the outcome.
 
+mod hooks;
 mod judge;
 mod memory;
 mod room;
+mod words;
 
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{FusedFuture as _, join3};
 
 use self::room::RoomState;
+use self::words::{early_status, last_turn_words, limit_words, shorter, stop_words};
 use super::budget::{BudgetReservation, Reserved};
 use super::dispatch::{dispatch, refuse};
-use super::inbox::{AtEnd, IdleState, InboxMessage};
+use super::inbox::{IdleState, InboxMessage};
 use super::run::Run;
 use super::stream::{Deltas, ModelCall, ModelReply, reply};
 use super::turn::{FULL, Step, Turn, next_step};
@@ -77,22 +79,6 @@ async fn emit_last_turn(run: &Run<'_>) {
     }
 }
 
-/// Returns how a run ends whose work was stopped for this cause.
-fn early_status(cause: StopCause) -> Status {
-    match cause {
-        StopCause::Idle | StopCause::Wall => Status::TimedOut,
-        StopCause::User | StopCause::Parent | StopCause::Quit => Status::WrappedUp,
-    }
-}
-
-/// Words for the last turn of an agent that reached a limit.
-const REPORT_NOW: &str = "You have reached the limit of this run. No more tools are available. Report now what you \
-                          have found and done, and say what is missing.";
-
-/// Words for the last turn of an agent that was asked to report early.
-const WRAP_UP: &str = "Stop here and report now: no more tools are available. Say what you have found and done, and \
-                       what is missing.";
-
 enum End {
     /// The model had nothing more to ask for.
     Answered,
@@ -125,6 +111,8 @@ struct Driver<'a> {
     answer: Vec<String>,
     /// The latest text of this run, for one that is cut before it answers.
     last_text: String,
+    /// How often in a row hooks have kept it from ending.
+    kept_going: u32,
 }
 
 impl<'a> Driver<'a> {
@@ -146,6 +134,7 @@ impl<'a> Driver<'a> {
             files: FileTally::default(),
             answer: Vec::new(),
             last_text: String::new(),
+            kept_going: 0,
         }
     }
 
@@ -175,6 +164,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn drive(&mut self) -> End {
+        self.begin_with_hooks().await;
         loop {
             self.read_inbox().await;
             if self.agent.cancel.cause().is_some() {
@@ -202,7 +192,7 @@ impl<'a> Driver<'a> {
                         self.receive(InboxMessage::of_program(words)).await;
                     }
                 }
-                Step::Finish => match self.rest().await {
+                Step::Finish => match self.finish().await {
                     Some(end) => return end,
                     None => self.answer.clear(),
                 },
@@ -249,6 +239,11 @@ impl<'a> Driver<'a> {
         self.run.emit(EventKind::UserMessage { text: message.text, by: message.by, id: message.id }).await;
     }
 
+    /// Ends, unless hooks or what has arrived meanwhile give it more to do.
+    async fn finish(&mut self) -> Option<End> {
+        if self.must_go_on().await { None } else { self.rest().await }
+    }
+
     /// Decides what follows when the model has nothing more to ask for: the end, or more to read.
     async fn rest(&mut self) -> Option<End> {
         let agent = self.agent;
@@ -293,8 +288,7 @@ impl<'a> Driver<'a> {
         self.answer.clear();
         let limit = self.run.emit_last_turn(limit).await;
         self.reservation.begin_last_turn();
-        let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
-        self.receive(InboxMessage::of_program(words)).await;
+        self.receive(InboxMessage::of_program(last_turn_words(limit))).await;
         match self.turn(&ToolSet::default(), &self.agent.cancel).await {
             Ok(turn) => {
                 // A model may ask for tools all the same; every call that was emitted needs its end.
@@ -445,49 +439,6 @@ impl<'a> Driver<'a> {
             doubt,
         };
         (outcome, self.transcript)
-    }
-}
-
-/// Says what can be done about a conversation that the model cannot hold.
-fn shorter(agent: &Agent) -> &'static str {
-    match (agent.depth, agent.at_end) {
-        (0, AtEnd::Leave) => "Start a new one with /clear, or choose a model with a larger context.",
-        // One request: there is no conversation to start anew.
-        (0, AtEnd::WaitForReports) => "Ask for less in one request, or choose a model with a larger context.",
-        _ => "Give it a shorter task, or split the task.",
-    }
-}
-
-fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, status: Status) -> String {
-    let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
-    match status {
-        Status::Budget => reservation.refusal(),
-        Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
-        Status::WrappedUp => "Wrapped up early by the user.".to_owned(),
-        Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle), agent).1,
-        _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
-    }
-}
-
-fn stop_words(cause: StopCause, agent: &Agent) -> (Status, String) {
-    let limits = &agent.limits;
-    let of = |limit: Option<Duration>| limit.map_or_else(String::new, |limit| format!(" of {} s", limit.as_secs_f32()));
-    let advice =
-        if agent.depth == 0 { "Ask again, or ask for less at once" } else { "Break the task into smaller ones" };
-    match cause {
-        StopCause::User => (Status::Cancelled, "Stopped by the user.".to_owned()),
-        StopCause::Parent => (Status::Cancelled, "Stopped together with its parent.".to_owned()),
-        StopCause::Quit => (Status::Cancelled, "Stopped on exit.".to_owned()),
-        StopCause::Idle => (
-            Status::TimedOut,
-            format!(
-                "No output from the model or a tool: reached the idle time limit{}. {advice}.",
-                of(limits.idle_timeout)
-            ),
-        ),
-        StopCause::Wall => {
-            (Status::TimedOut, format!("The run reached its time limit{}. {advice}.", of(limits.wall_timeout)))
-        }
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct RoomState {
 
 /// Why a conversation is made shorter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cause<'a> {
+pub(super) enum Cause<'a> {
     /// It nears the end of the context.
     Near,
     /// The service found it too long.
@@ -126,9 +126,15 @@ impl Driver<'_> {
         };
         let mut failure = None;
         if is_due {
-            match self.summary(old, &plan, before, stop).await {
+            let written = match self.before_compacting(cause).await {
+                Some(why) => Written::Nothing(format!("blocked by hook: {why}.")),
+                None => self.summary(old, &plan, before, stop).await,
+            };
+            match written {
                 Written::Summary { text, usage, cost_usd } => {
                     self.replace(request, &plan, &text, (usage, cost_usd), &scale).await;
+                    self.after_compacting(cause, &text).await;
+                    request.messages = self.transcript.messages().to_vec();
                     return Ok(());
                 }
                 Written::Nothing(why) => failure = Some(why),

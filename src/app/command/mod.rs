@@ -59,6 +59,8 @@ pub trait PlainSession {
     fn sandbox(&mut self, words: &str);
     /// Lists the MCP servers, shows one, or restarts it.
     fn mcp(&mut self, words: &str);
+    /// Lists the hooks.
+    fn hooks(&mut self);
     /// Lists what fills the context of the main agent, or of the one that is named.
     fn context(&mut self, agent: &str);
     /// Has the main agent write the memory file of the project.
@@ -155,6 +157,8 @@ pub static COMMANDS: &[SlashCommand] = &[
     .plain("shows what commands can reach; on, off, allow HOST and test PATH change and test it.", Plain::sandbox),
     SlashCommand::new("trust", "[no]", "show what this folder brings, and trust it or not", App::slash_trust)
         .plain("shows what this folder brings; /trust yes uses it, /trust no does not.", Plain::trust),
+    SlashCommand::new("hooks", "", "list the hooks, and what each last did", |app, _| app.slash_hooks())
+        .plain("lists the hooks, and what each last did.", |plain, _| plain.hooks()),
     SlashCommand::new("permissions", "", "show permissions and rules, or revoke an answer", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),

@@ -262,6 +262,13 @@ impl App {
         }
     }
 
+    pub(super) fn slash_hooks(&mut self) {
+        if self.status.hooks.is_empty() {
+            return self.out.inform("no hooks; see docs/hooks.md");
+        }
+        self.overlay.open(Popup::Text { title: "Hooks".to_owned(), body: self.status.hooks.page(), scroll: 0 });
+    }
+
     pub(super) fn slash_sandbox(&mut self, words: &str) {
         match (SandboxCommand::parse(words), &self.status.sandbox) {
             (Some(SandboxCommand::Show), Some(facts)) => {

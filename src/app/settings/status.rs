@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 
+use crate::hook::HookLog;
 use crate::message::AgentId;
 use crate::permission::FolderTrust;
 use crate::permission::PermissionMode;
@@ -29,6 +30,8 @@ pub struct StatusLine {
     pub sandbox: Option<SandboxFacts>,
     /// What the folder brings; `None` if nothing.
     pub trust: Option<FolderTrust>,
+    /// Which hooks run, and what they last did.
+    pub hooks: HookLog,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::rows::SET_IN;
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
 use crate::app::{context_rows, context_total};
+use crate::hook::HookLog;
 use crate::mcp::McpFacts;
 use crate::message::{AgentId, sanitize_line};
 use crate::permission::{BroughtItem, FolderTrust};
@@ -27,6 +28,7 @@ pub(super) struct KnownFacts {
     sandbox: Option<SandboxFacts>,
     trust: Option<FolderTrust>,
     servers: Vec<McpFacts>,
+    hooks: HookLog,
 }
 
 impl KnownFacts {
@@ -35,9 +37,11 @@ impl KnownFacts {
             LogEvent::Agent(AgentEvent {
                 agent, kind: EventKind::Context(ContextEvent::Measured { filled }), ..
             }) => drop(self.filled.insert(*agent, filled.clone())),
+            LogEvent::Agent(AgentEvent { kind: EventKind::Hook { ran }, .. }) => self.hooks.take_run(ran),
             event => match event.of_session() {
                 Some(SessionEvent::SandboxChanged { facts }) => self.sandbox = Some(facts.clone()),
                 Some(SessionEvent::ServersChanged { servers }) => self.servers.clone_from(servers),
+                Some(SessionEvent::HooksChanged { hooks }) => self.hooks.take_notices(hooks),
                 Some(SessionEvent::FolderTrust { trust }) => self.trust = Some(trust.clone()),
                 _ => {}
             },
@@ -80,6 +84,14 @@ impl KnownFacts {
         let server =
             self.servers.iter().find(|server| server.name == name).ok_or("no MCP server of that name; see /mcp")?;
         Ok(server.page().lines().map(|line| format!("{SET_IN}{line}")).collect())
+    }
+
+    /// Returns a line for each hook.
+    pub(super) fn hooks(&self) -> Result<Vec<String>, &'static str> {
+        if self.hooks.is_empty() {
+            return Err("no hooks; see docs/hooks.md");
+        }
+        Ok(self.hooks.lines().map(|line| format!("{SET_IN}{line}")).collect())
     }
 
     /// Returns what holds in the sandbox, or why that is not known.

@@ -13,6 +13,7 @@ mod renderer;
 mod rewinding;
 mod rows;
 mod session;
+mod slash;
 mod task_list;
 mod worktrees;
 

@@ -144,6 +144,12 @@ impl LineRenderer {
             }
             EventKind::Ended { outcome } if id.is_main() => self.main_ended(outcome),
             EventKind::Ended { outcome } => self.ended(id, outcome),
+            EventKind::Tool(ToolEvent::Changed { call, title }) => {
+                let shown = format!("{} {} (changed by hook)", sanitize_line(&call.name), reveal_line(title));
+                self.calls.insert((id, call.id.clone()), shown);
+                Vec::new()
+            }
+            EventKind::Hook { ran } => ran.notice().map(|text| self.of(id, &text)).unwrap_or_default(),
             EventKind::Notice { text } if self.tasks.get(id).is_some() => self.of(id, &sanitize_line(text)),
             EventKind::Notice { text } => self.notice(text),
             EventKind::Worktree { news } => self.worktree_news(id, news),

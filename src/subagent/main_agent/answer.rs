@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 
-use crate::agent::{Author, EventKind, Outcome, Status, compact, run};
+use crate::agent::{Agent, Author, EventKind, Outcome, Status, compact, run};
 use crate::message::{AgentId, MessageId, Transcript};
 use crate::subagent::main_agent::MainAgent;
 use crate::subagent::main_agent::conversation::Connecting;
@@ -26,6 +26,14 @@ pub(super) struct CompactRequest {
     pub(super) wish: Option<String>,
 }
 
+/// What came of a task.
+pub(super) struct Answered {
+    pub(super) outcome: Outcome,
+    pub(super) transcript: Transcript,
+    /// Why hooks have kept the message from being answered.
+    pub(super) refused: Option<String>,
+}
+
 /// What it takes to carry out one task.
 pub(super) struct Answering {
     pub(super) tree: Tree,
@@ -33,7 +41,7 @@ pub(super) struct Answering {
 }
 
 impl Answering {
-    pub(super) async fn run(self, connecting: Connecting, task: Task, transcript: Transcript) -> (Outcome, Transcript) {
+    pub(super) async fn run(self, connecting: Connecting, task: Task, transcript: Transcript) -> Answered {
         if let Task::Answer(Some((id, text))) = &task {
             self.emit(EventKind::UserMessage { text: text.clone(), by: Author::User, id: Some(*id) }).await;
         }
@@ -44,10 +52,10 @@ impl Answering {
         tracing::error!("the main agent panicked");
         let outcome = Outcome::broken();
         self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
-        (outcome, before)
+        Answered { outcome, transcript: before, refused: None }
     }
 
-    async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> (Outcome, Transcript) {
+    async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> Answered {
         let connection = tokio::select! {
             biased;
             () = self.lead.cancel.cancelled() => None,
@@ -55,20 +63,57 @@ impl Answering {
         };
         let outcome = match connection {
             Some(Ok(connection)) => match self.tree.lead(&self.lead, connection).await {
-                Ok(agent) => {
-                    return match task {
-                        Task::Compact(request) => compact(&agent, transcript, request.wish.as_deref()).await,
-                        Task::Answer(_) => run(&agent, transcript).await,
-                    };
-                }
+                Ok(agent) => match self.answer(&agent, task, transcript.clone()).await {
+                    Ok((outcome, transcript)) => return Answered { outcome, transcript, refused: None },
+                    Err(why) => {
+                        let outcome = Outcome::unstarted(Status::Failed, &why);
+                        return self.unanswered(outcome, transcript, Some(why)).await;
+                    }
+                },
                 Err(refusal) => Outcome::unstarted(Status::Failed, &refusal.to_string()),
             },
             Some(Err(reason)) => Outcome::unstarted(Status::Failed, &reason),
             None => Outcome::unstarted(Status::Cancelled, "Stopped while looking for a model."),
         };
+        self.unanswered(outcome, transcript, None).await
+    }
+
+    /// Carries the task out. `Err` says why hooks keep a message from being answered.
+    async fn answer(
+        &self,
+        agent: &Agent,
+        task: &Task,
+        mut transcript: Transcript,
+    ) -> Result<(Outcome, Transcript), String> {
+        let message = match task {
+            Task::Compact(request) => return Ok(compact(agent, transcript, request.wish.as_deref()).await),
+            Task::Answer(message) => message,
+        };
+        let mut said = tokio::select! {
+            biased;
+            () = agent.cancel.cancelled() => Vec::new(),
+            said = self.lead.hooks.take(&self.tree) => said,
+        };
+        if let Some((_, text)) = message {
+            match agent.submit_prompt(text).await {
+                Ok(more) => said.extend(more),
+                Err(why) => {
+                    self.lead.hooks.put_back(said);
+                    return Err(why);
+                }
+            }
+        }
+        for text in said {
+            transcript.push_user(text.clone());
+            self.emit(EventKind::UserMessage { text, by: Author::Program, id: None }).await;
+        }
+        Ok(run(agent, transcript).await)
+    }
+
+    async fn unanswered(&self, outcome: Outcome, transcript: Transcript, refused: Option<String>) -> Answered {
         self.emit(EventKind::Started).await;
         self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
-        (outcome, transcript)
+        Answered { outcome, transcript, refused }
     }
 
     async fn emit(&self, kind: EventKind) {

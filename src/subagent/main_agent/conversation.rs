@@ -14,8 +14,9 @@ use crate::agent::{AtEnd, Cancel, EventKind, InboxMessage, Limits, Outcome, RunM
 use crate::definition::AgentDefinition;
 use crate::memory::GivenMemory;
 use crate::message::{AgentId, MessageId, Transcript};
-use crate::subagent::main_agent::answer::{Answering, CompactRequest, Task};
+use crate::subagent::main_agent::answer::{Answered, Answering, CompactRequest, Task};
 use crate::subagent::main_agent::connection::Connection;
+use crate::subagent::main_agent::hooks::{IdleClock, SessionHooks, end_session};
 use crate::subagent::main_agent::mention;
 use crate::subagent::main_agent::rewind::{Checkpoint, beginning};
 use crate::subagent::main_agent::{MainAgent, MainAgentDefinition, main_parent};
@@ -47,6 +48,7 @@ pub struct Conversation {
     definition: MainAgentDefinition,
     freshness: Arc<Freshness>,
     memory: GivenMemory,
+    hooks: SessionHooks,
     offer: Arc<AgentOffer>,
     at_end: AtEnd,
     transcript: Transcript,
@@ -66,7 +68,7 @@ pub struct Conversation {
 
 struct Running {
     cancel: Cancel,
-    task: JoinHandle<(Outcome, Transcript)>,
+    task: JoinHandle<Answered>,
     /// What becomes of the conversation once the answer has ended.
     then: Then,
 }
@@ -85,6 +87,7 @@ impl Conversation {
         Self {
             freshness: tree.freshness(MAIN),
             memory: tree.memory_for(None, None),
+            hooks: SessionHooks::default(),
             offer: Arc::default(),
             tree,
             approvals,
@@ -138,6 +141,8 @@ impl Conversation {
 
     /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
     pub async fn drive(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
+        self.greet();
+        let mut idle = IdleClock::of(&self.tree, &self.definition);
         loop {
             tokio::select! {
                 command = commands.recv() => match command {
@@ -148,13 +153,22 @@ impl Conversation {
                     self.settle(ended).await;
                 }
                 () = reports(&self.tree), if self.running.is_none() => self.answer(None),
+                () = idle.passed(), if self.running.is_none() => continue,
             }
+            idle.reset();
         }
         self.quit().await;
     }
 
+    /// Runs the hooks at the beginning of the session.
+    fn greet(&self) {
+        let source = if self.transcript.is_empty() { "startup" } else { "resume" };
+        self.hooks.begin(&self.tree, &self.definition, source);
+    }
+
     /// Starts to answer one message, for a front end that has no other.
     pub fn begin(&mut self, text: String) {
+        self.greet();
         self.say(MessageId::default(), text);
     }
 
@@ -300,6 +314,7 @@ impl Conversation {
         self.checkpoints.clear();
         self.begin_at(Transcript::default());
         self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
+        self.hooks.begin(&self.tree, &self.definition, "clear");
     }
 
     /// Goes on with this conversation. What it does not know was neither read nor offered.
@@ -365,6 +380,7 @@ impl Conversation {
                 limits: self.limits.clone(),
                 freshness: self.freshness.clone(),
                 memory: self.memory.clone(),
+                hooks: self.hooks.clone(),
                 offer: self.offer.clone(),
                 at_end: self.at_end,
                 cancel: cancel.clone(),
@@ -394,8 +410,11 @@ impl Conversation {
 
     /// Takes back the transcript of a finished answer and starts on the next message that waits.
     async fn settle(&mut self, finished: Finished) -> Outcome {
-        let Finished { outcome, transcript, then } = finished;
+        let Finished { answered: Answered { outcome, transcript, refused }, then } = finished;
         self.transcript = transcript;
+        if let Some(why) = refused {
+            self.take_back_refused(why).await;
+        }
         if outcome.status != Status::Completed {
             // What reached it before that is read with whatever comes next.
             self.tree.inbox().mute();
@@ -411,6 +430,15 @@ impl Conversation {
             self.say(id, text);
         }
         outcome
+    }
+
+    /// Takes back the last message, which hooks have kept from being answered.
+    async fn take_back_refused(&mut self, why: String) {
+        let Some(Checkpoint { before, .. }) = self.checkpoints.pop() else { return };
+        self.transcript = before;
+        let rewound = SessionEvent::Rewound { messages: 1, files: Vec::new(), left: Vec::new() };
+        self.tree.sink().emit_session_unhindered(rewound).await;
+        self.tree.sink().emit_unhindered(AgentId::MAIN, EventKind::Notice { text: why }).await;
     }
 
     /// Stops everything and waits, within bounds, until nothing runs.
@@ -437,12 +465,13 @@ impl Conversation {
             tracing::error!("the main agent did not stop in time");
             running.task.abort();
         }
+        let reason = if self.at_end == AtEnd::Leave { "prompt_input_exit" } else { "other" };
+        end_session(&self.tree, &self.definition, reason).await;
     }
 }
 
 struct Finished {
-    outcome: Outcome,
-    transcript: Transcript,
+    answered: Answered,
     then: Then,
 }
 
@@ -453,8 +482,8 @@ async fn finished(running: &mut Option<Running>) -> Finished {
     let then = std::mem::replace(&mut present.then, Then::GoOn);
     *running = None;
     // It fails only if the program's threads end before it.
-    let (outcome, transcript) = ended.unwrap_or_else(|_| (Outcome::broken(), Transcript::default()));
-    Finished { outcome, transcript, then }
+    let broken = |_| Answered { outcome: Outcome::broken(), transcript: Transcript::default(), refused: None };
+    Finished { answered: ended.unwrap_or_else(broken), then }
 }
 
 /// Within this time reports that arrive together come as one message.

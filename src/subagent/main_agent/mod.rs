@@ -7,6 +7,7 @@ mod answer;
 pub(super) mod connection;
 pub(super) mod conversation;
 pub(super) mod draft;
+pub(super) mod hooks;
 pub mod mention;
 pub(super) mod rewind;
 
@@ -14,12 +15,15 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, AtEnd, Cancel, EventKind, Limits};
 use crate::definition::AgentDefinition;
+use crate::hook::OwnHooks;
 use crate::memory::GivenMemory;
 use crate::message::AgentId;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::Connection;
+use crate::subagent::main_agent::hooks::SessionHooks;
 use crate::subagent::spawn::admission::effort_of;
 use crate::subagent::spawn::capabilities::Capabilities;
+use crate::subagent::spawn::hooks::hooks_of;
 use crate::subagent::spawn::memory::AgentMemory;
 use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::{Parent, Tree};
@@ -34,6 +38,7 @@ pub(in crate::subagent) struct MainAgent {
     pub(in crate::subagent) limits: Limits,
     pub(in crate::subagent) freshness: Arc<Freshness>,
     pub(in crate::subagent) memory: GivenMemory,
+    pub(in crate::subagent) hooks: SessionHooks,
     pub(in crate::subagent) offer: Arc<AgentOffer>,
     pub(in crate::subagent) at_end: AtEnd,
     pub(in crate::subagent) cancel: Cancel,
@@ -67,7 +72,8 @@ impl Tree {
         let whole = self.all_capabilities();
         let Some(definition) = definition else { return Ok(whole) };
         let lists = self.lists(definition, None);
-        let own = whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)?;
+        let mut own = whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)?;
+        own.hooks = OwnHooks::new(hooks_of(definition));
         Ok(match memory {
             Some(memory) => memory.kept_by(own, &whole, &lists),
             None => own,
@@ -95,6 +101,8 @@ impl Tree {
             None => setup.environment.main_prompt(&files),
         };
         let permissions = capabilities.permissions.clone();
+        let agent_type = lead.definition.as_ref().map(|definition| definition.name.as_str());
+        let hooks = setup.hooks.of_agent(&capabilities.hooks, None, agent_type);
         let own = main_parent(connection.clone(), capabilities, lead.offer.clone());
         Ok(Agent {
             id: AgentId::MAIN,
@@ -112,6 +120,7 @@ impl Tree {
             approver: setup.approver.clone(),
             freshness: lead.freshness.clone(),
             memory: lead.memory.clone(),
+            hooks,
             limits: lead.limits.clone(),
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),

@@ -15,6 +15,7 @@ use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
 use crate::subagent::servers::states;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
+use crate::subagent::spawn::hooks::hooks_of;
 use crate::subagent::spawn::memory::AgentMemory;
 use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentInput};
 use crate::subagent::tree::{Parent, Tree};
@@ -192,6 +193,8 @@ impl Tree {
         if let Some(memory) = memory {
             capabilities = memory.kept_by(capabilities, &parent.capabilities, &lists);
         }
+        capabilities.hooks = parent.capabilities.hooks.handed_on(hooks_of(&definition));
+        let hooks = setup.hooks.of_agent(&capabilities.hooks, Some(name), Some(&definition.name));
         let permissions = capabilities.permissions.clone();
         let notes = memory.map(|memory| memory.section(&capabilities));
         let spec = IsolationSpec { definition, notes };
@@ -226,6 +229,7 @@ impl Tree {
             approver: setup.approver.clone(),
             freshness: self.freshness(name),
             memory,
+            hooks,
             limits,
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),
@@ -271,7 +275,7 @@ pub fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String
 
 /// Says which restrictions of the definition are not kept.
 fn idle_note(definition: &AgentDefinition) -> Option<String> {
-    let restricts = |(key, _): &&(String, String)| matches!(key.as_str(), "hooks" | "permissionMode");
+    let restricts = |(key, _): &&(String, String)| key == "permissionMode";
     let idle: Vec<String> =
         definition.idle_fields.iter().filter(restricts).map(|(key, _)| format!("`{key}`")).collect();
     let name = sanitize_line(&definition.name);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::definition::{AgentDefinition, ToolsField};
+use crate::hook::OwnHooks;
 use crate::mcp::TOOL_PREFIX;
 use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
 use crate::subagent::limits::Refusal;
@@ -24,6 +25,8 @@ pub struct Capabilities {
     /// Whether its lists let it have subagents; how deep agents may nest is another matter.
     pub delegation: Delegation,
     pub permissions: Permissions,
+    /// The hooks of its file, and those handed on to it.
+    pub hooks: OwnHooks,
 }
 
 /// Whether an agent may have subagents.
@@ -187,7 +190,7 @@ impl Capabilities {
         }
         let permissions = permissions.held_by(lists.holder.clone()).with_own_folder(None);
         let permissions = mode.map_or(permissions.clone(), |mode| permissions.at_most(mode));
-        Ok(Self { tools, servers: self.servers.clone(), delegation, permissions })
+        Ok(Self { tools, servers: self.servers.clone(), delegation, permissions, hooks: self.hooks.clone() })
     }
 
     /// Returns this for an agent below `above` that keeps notes in a folder.

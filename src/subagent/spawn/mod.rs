@@ -5,6 +5,7 @@
 
 pub(super) mod admission;
 pub(super) mod capabilities;
+pub(super) mod hooks;
 pub(super) mod memory;
 pub(super) mod memory_files;
 pub(super) mod prompt;
@@ -22,6 +23,7 @@ use crate::subagent::limits::Refusal;
 use crate::subagent::registry::{AgentEntry, ChildResult, Registry, RunHandle, Template};
 use crate::subagent::run::run_guard::{RunGuard, RunInput};
 use crate::subagent::spawn::admission::Admitted;
+use crate::subagent::spawn::hooks::untrusted_note;
 use crate::subagent::spawn::slot_queue::SlotQueue;
 use crate::subagent::tools::agent_tool::AgentInput;
 use crate::subagent::tree::{Parent, Tree};
@@ -119,8 +121,9 @@ impl Tree {
         let slot = SlotQueue::join(self.pool(parent.depth + 1));
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
-        let notes = admitted.notes.clone();
+        let mut notes = admitted.notes.clone();
         let (agent, template) = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
+        notes.extend(agent.hooks.untrusted().map(|hook| untrusted_note(&definition, &hook)));
         let (waiter, report) = oneshot::channel();
         self.register(
             parent.id,

@@ -48,6 +48,10 @@ const NEVER: [&str; 13] = [
     "DYLD_INSERT_LIBRARIES", "GCONV_PATH", "GIT_*", "BELVEDERE_*",
 ];
 
+/// What settings do not set: from where programs and their parts are loaded.
+const LOADING: [&str; 6] =
+    ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "CLAUDE_PROJECT_DIR", "HOME"];
+
 /// Makers of models, whose keys are handed on only by their whole name.
 #[rustfmt::skip]
 const MAKERS: [&str; 21] = [
@@ -87,6 +91,18 @@ impl HandedOn {
             name.to_str().is_some_and(|name| self.allows(name, &value.to_string_lossy()))
         });
         ours.chain(FIXED.iter().map(|(name, value)| (name.into(), value.into()))).collect()
+    }
+
+    /// Returns `true` if settings may give a variable of this name to commands. Where programs are looked for stays as it is.
+    pub(super) fn may_be_set(&self, name: &str) -> bool {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_ours = self.keys.iter().any(|key| key == name) || is_model_key(name);
+        !name.is_empty()
+            && name.chars().all(is_name)
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !is_ours
+            && !LOADING.contains(&name)
+            && !NEVER.iter().any(|never| covers(never, name))
     }
 
     fn allows(&self, name: &str, value: &str) -> bool {

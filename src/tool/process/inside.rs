@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::{Group, Shell};
+use super::{Group, Shell, with};
 use crate::git::Repository;
 use crate::message::HostPort;
 use crate::program::SearchPath;
@@ -53,7 +53,7 @@ impl Inside {
             return None;
         }
         let hosts = sandbox.hosts().with(hosts);
-        let environment = with(shell.handed_on.environment(), sandbox.variables());
+        let environment = with(shell.environment(), sandbox.variables());
         let judging = move || {
             let project = project.as_ref().map(|project| project.as_path());
             sandbox.policy(project, project.and_then(git_dirs).as_ref())
@@ -72,13 +72,6 @@ fn git_dirs(project: &Path) -> Option<GitDirs> {
     }
     let is_apart = !project.starts_with(&found.common_dir) && !found.common_dir.starts_with(project);
     (found.is_linked() && is_apart).then_some(GitDirs::Linked { common_dir: found.common_dir, git_dir: found.git_dir })
-}
-
-/// Returns an environment with other values for some variables.
-fn with(mut environment: Vec<(OsString, OsString)>, others: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    environment.retain(|(name, _)| !others.iter().any(|(other, _)| other == name));
-    environment.extend(others);
-    environment
 }
 
 impl Shell {

@@ -15,18 +15,19 @@ mod serve;
 pub(super) mod supervisor;
 #[cfg(target_os = "linux")]
 mod tree;
+pub(super) mod user_program;
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
-use std::io::{self, IoSliceMut, Read as _, Write as _};
+use std::ffi::OsString;
+use std::io::{self, IoSliceMut, PipeWriter, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
@@ -63,6 +64,8 @@ pub struct Shell {
     /// Why there is no sandbox, once that was tried.
     checked: Arc<OnceCell<Option<String>>>,
     running: Arc<Mutex<BTreeSet<Pid>>>,
+    /// What settings add to the environment of commands.
+    variables: Arc<RwLock<Vec<(String, String)>>>,
 }
 
 impl Shell {
@@ -95,6 +98,22 @@ impl Shell {
     /// Returns the sandbox that its commands run in, if there is one.
     pub fn sandbox(&self) -> Option<&Sandbox> {
         self.sandbox.as_ref()
+    }
+
+    /// Puts these variables into the environment of every command from now on, but for those that would make a shell, the
+    /// loader or git run something, or that hold keys of services. Returns the names that are left out.
+    pub fn set_variables(&self, variables: Vec<(String, String)>) -> Vec<String> {
+        let (set, refused): (Vec<_>, Vec<_>) =
+            variables.into_iter().partition(|(name, _)| self.handed_on.may_be_set(name));
+        *self.variables.write().unwrap_or_else(PoisonError::into_inner) = set;
+        refused.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Returns the environment of a command: of ours what is handed on, and what settings add.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let added = self.variables.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let added = added.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+        with(self.handed_on.environment(), added)
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pid>> {
@@ -130,6 +149,17 @@ impl Shell {
             std::thread::sleep(POLL);
         }
     }
+}
+
+/// What is started below a supervisor.
+pub(super) struct Launch {
+    /// The program and its arguments.
+    pub(super) words: Vec<OsString>,
+    pub(super) cwd: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) policy: Option<SandboxPolicy>,
+    /// What it reads on its standard input.
+    pub(super) input: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -172,26 +202,29 @@ impl Group {
         search: SearchPath,
         policy: Option<SandboxPolicy>,
     ) -> io::Result<(Self, Receiver)> {
+        let line = [OsString::from("-c"), OsString::from("--"), command];
+        let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh")).into_os_string();
+        let words = std::iter::once(program).chain(line).collect();
+        let launch = Launch { words, cwd, environment, policy, input: Vec::new() };
+        let (reader, writer) = io::pipe()?;
+        let errors = writer.try_clone()?;
+        let group = Self::launch(shell, launch, [writer, errors]).await?;
+        Ok((group, Receiver::from_owned_fd(reader.into())?))
+    }
+
+    /// Starts a program, without a terminal, below a supervisor, with its output and its errors going to these pipes.
+    pub(super) async fn launch(shell: &Shell, launch: Launch, outputs: [PipeWriter; 2]) -> io::Result<Self> {
         let shell = shell.clone();
         // On a thread: the system takes its time, and no paused clock runs on meanwhile.
-        let starting = move || Self::spawn(shell, &command, &cwd, environment, (&search, policy.as_ref()));
+        let starting = move || Self::spawn(shell, launch, outputs);
         tokio::task::spawn_blocking(starting).await.map_err(io::Error::other)?
     }
 
-    fn spawn(
-        shell: Shell,
-        command: &OsStr,
-        cwd: &Path,
-        environment: Vec<(OsString, OsString)>,
-        (search, policy): (&SearchPath, Option<&SandboxPolicy>),
-    ) -> io::Result<(Self, Receiver)> {
-        let (reader, writer) = io::pipe()?;
+    fn spawn(shell: Shell, launch: Launch, [output, errors]: [PipeWriter; 2]) -> io::Result<Self> {
+        let Launch { words, cwd, environment, policy, input } = launch;
         let mut builder = Command::new(&shell.supervisor);
-        builder.arg(SUPERVISE).current_dir(cwd).env_clear().envs(environment);
-        builder.stdout(writer.try_clone()?).stderr(writer);
-        let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
-        let request = request(policy, program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command])?;
-        Ok((Self::begin(shell, builder, &request)?, Receiver::from_owned_fd(reader.into())?))
+        builder.arg(SUPERVISE).current_dir(cwd).env_clear().envs(environment).stdout(output).stderr(errors);
+        Self::begin(shell, builder, &request(policy.as_ref(), &words, &input)?)
     }
 
     /// Starts a supervisor, asks it to run something, and waits until that runs.
@@ -312,6 +345,16 @@ impl Group {
             let _ = tokio::task::spawn_blocking(move || shell.end_strays(since)).await;
         }
     }
+}
+
+/// Returns an environment with other values for some variables.
+pub(super) fn with(
+    mut environment: Vec<(OsString, OsString)>,
+    others: Vec<(OsString, OsString)>,
+) -> Vec<(OsString, OsString)> {
+    environment.retain(|(name, _)| !others.iter().any(|(other, _)| other == name));
+    environment.extend(others);
+    environment
 }
 
 impl Drop for Group {

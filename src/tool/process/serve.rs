@@ -52,9 +52,8 @@ impl Shell {
             let mut builder = Command::new(&shell.supervisor);
             builder.args([SUPERVISE, SERVE]).current_dir(cwd).env_clear().envs(environment);
             builder.stdout(OwnedFd::from(theirs)).stderr(writer);
-            let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
-            let args: Vec<&OsStr> = args.iter().map(OsString::as_os_str).collect();
-            let group = Group::begin(shell, builder, &request(None, OsStr::new(&program), &args)?)?;
+            let words: Vec<OsString> = std::iter::once(program).chain(args).map(OsString::from).collect();
+            let group = Group::begin(shell, builder, &request(None, &words, &[])?)?;
             ours.set_nonblocking(true)?;
             Ok::<_, io::Error>((
                 ServedProgram { group },

@@ -46,8 +46,8 @@ const APART: u8 = b'a';
 const TOGETHER: u8 = b't';
 /// The argument after it that gives the program standard output as its input too: a socket, over which it is talked to.
 pub(super) const SERVE: &str = "--serve";
-/// Bytes of a request: more than any command line the system takes.
-const MAX_REQUEST: u32 = 4 << 20;
+/// Bytes of a request: more than any command line the system takes, and what a program reads besides.
+const MAX_REQUEST: u32 = 64 << 20;
 /// How long what is ending by itself may take before it counts as left behind.
 const SETTLING: Duration = Duration::from_millis(20);
 /// How long processes may take to end after TERM.
@@ -83,15 +83,17 @@ pub(super) enum SupervisorMessage {
 /// Asks for the end at once, where closing the socket asks for it with a grace.
 pub(super) const AT_ONCE: u8 = b'!';
 
-/// Returns the bytes that ask a supervisor to run a program with these arguments, in the sandbox if there is a policy.
-pub(super) fn request(policy: Option<&SandboxPolicy>, program: &OsStr, arguments: &[&OsStr]) -> io::Result<Vec<u8>> {
+/// Returns the bytes that ask a supervisor to run a program, the first of the words, in the sandbox if there is a policy, and
+/// to have it read the input, which holds no NUL.
+pub(super) fn request(policy: Option<&SandboxPolicy>, words: &[OsString], input: &[u8]) -> io::Result<Vec<u8>> {
     let way = if policy.is_some_and(|policy| policy.has_own_processes) { APART } else { TOGETHER };
     let policy = policy.map(serde_json::to_string).transpose()?.unwrap_or_default();
-    let words = [OsStr::new(&policy), program];
-    let words: Vec<&[u8]> = words.iter().chain(arguments).map(|word| word.as_bytes()).collect();
-    let body = words.join(&0);
-    let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
-    Ok([&[way], &length.to_le_bytes()[..], &body].concat())
+    let words = words.iter().map(|word| word.as_bytes());
+    let body = [policy.as_bytes(), input].into_iter().chain(words).collect::<Vec<_>>().join(&0);
+    match u32::try_from(body.len()) {
+        Ok(length) if length <= MAX_REQUEST => Ok([&[way], &length.to_le_bytes()[..], &body].concat()),
+        _ => Err(io::Error::other("what it is to read is too large")),
+    }
 }
 
 /// Runs as a supervisor if the arguments of this process say so. To be called before anything else.
@@ -131,7 +133,7 @@ fn supervise(is_first: bool) -> io::Result<()> {
                 Err(_) => return Ok(()),
             }
         }
-        let Some(Request { policy, mut command }) = receive(&mut control).await else { return Ok(()) };
+        let Some(Request { policy, input, mut command }) = receive(&mut control).await else { return Ok(()) };
         let confined = if cfg!(target_os = "macos") {
             put_behind_seatbelt(&policy, &mut command).map(|()| None)
         } else {
@@ -153,7 +155,7 @@ fn supervise(is_first: bool) -> io::Result<()> {
             _ => Command::new(program),
         };
         let serves = std::env::args_os().nth(2).is_some_and(|argument| argument == SERVE);
-        let input = if serves { io::stdout().as_fd().try_clone_to_owned()?.into() } else { Stdio::null() };
+        let input = if serves { io::stdout().as_fd().try_clone_to_owned()?.into() } else { reading(input)? };
         command.args(arguments).stdin(input).process_group(0);
         match command.spawn() {
             Ok(leader) => {
@@ -270,6 +272,8 @@ fn ending_signals() -> io::Result<[Arrivals; 4]> {
 struct Request {
     /// As JSON; nothing is for a command that runs outside.
     policy: Vec<u8>,
+    /// What the program reads; nothing if it is to read nothing.
+    input: Vec<u8>,
     /// The program and its arguments.
     command: Vec<OsString>,
 }
@@ -280,8 +284,18 @@ async fn receive(control: &mut UnixStream) -> Option<Request> {
     let mut body = vec![0; usize::try_from(length).ok()?];
     control.read_exact(&mut body).await.ok()?;
     let mut words = body.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
-    let policy = words.next()?.into_encoded_bytes();
-    Some(Request { policy, command: words.collect() })
+    let [policy, input] = [words.next()?.into_encoded_bytes(), words.next()?.into_encoded_bytes()];
+    Some(Request { policy, input, command: words.collect() })
+}
+
+/// Returns a standard input that holds this. A program that does not read it to its end holds up nobody.
+fn reading(input: Vec<u8>) -> io::Result<Stdio> {
+    if input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let (reader, mut writer) = io::pipe()?;
+    std::thread::spawn(move || writer.write_all(&input));
+    Ok(reader.into())
 }
 
 /// Says something; nobody may be listening any more.

@@ -18,6 +18,7 @@ mod delegation;
 mod depth;
 mod draft;
 mod effort;
+mod hooks;
 mod isolation;
 mod lead;
 mod ledger;

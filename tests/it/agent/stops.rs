@@ -359,6 +359,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         approver: Arc::new(Distracted(permissions)),
         freshness: Arc::default(),
         memory: GivenMemory::default(),
+        hooks: belvedere::hook::AgentHooks::default(),
         limits: TreeLimits::default().child,
         budget: belvedere::agent::Budget::default(),
         sink: Sink::new(Vec::new(), Secrets::default()),

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use belvedere::config::{
-    Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, load, permission_settings,
+    Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, load, settings_files,
 };
 use belvedere::message::{BudgetLimit, Dollars, Secret};
 use belvedere::permission::PermissionMode;
@@ -53,7 +53,7 @@ impl Place {
         {
             let shop = self.home.path().join("shop");
             let ground = ProjectRoot { root: shop.clone(), is_project: true, foreign: Vec::new() };
-            let (settings, mut faults) = permission_settings(&self.home.path().join("etc"), &environment, &ground);
+            let (settings, mut faults) = settings_files(&self.home.path().join("etc"), &environment, &ground);
             let paths = Paths::resolve(&environment).unwrap();
             let mut loaded = load((Some(&paths), &shop), &environment, &settings, &self.flags);
             faults.append(&mut loaded.diagnostics);

@@ -42,7 +42,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("nested", "Reviews", &["4: unknown field `metadata`", "6: `hooks` are not supported"]),
     ("anchors", "Reviews", &["5: `skills` is not supported; ignored"]),
     ("bomb", "Reviews", &[ODD]),
-    ("deep", "Reviews", &[ODD, "4: `hooks` are not supported"]),
+    ("deep", "Reviews", &[ODD, "4: `hooks` is not an object of events"]),
     ("no-end", "Reviews", &["1: the frontmatter has no closing `---` line"]),
     ("no-start", "Reviews", &["1: the frontmatter has no opening `---` line"]),
     ("blank-after-dashes", "Reviews", &[]),

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod ground;
+mod hooks;
 mod keyring;
 mod keys;
 mod mcp;

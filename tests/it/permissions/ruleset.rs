@@ -333,3 +333,21 @@ fn no_sign_beyond_ascii_breaks_the_reading_of_a_line() {
         assert!(is_denied(&permissions.decide(&inside(&format!("ls {sign} && rm {sign}")))), "{sign}");
     }
 }
+
+#[test]
+fn a_yes_of_a_hook_outweighs_no_rule_and_no_guard() {
+    let permissions = under(all(&["Bash(rm:*)"], &["Bash(git push:*)"], &[]), PermissionMode::Default);
+    for (access, may) in [
+        (outside("cargo test && ls"), true),
+        (outside("git push origin main"), false),
+        (outside("ls && git push"), false),
+        (write("/work/shop/src/main.rs"), true),
+        (write("/work/shop/.claude/settings.json"), false),
+        (write("/work/shop/.git/hooks/pre-commit"), false),
+    ] {
+        assert_eq!(permissions.let_hook_allow(&access), may, "{access:?}");
+    }
+    assert!(is_denied(&permissions.decide(&outside("rm -rf build"))), "what is denied is asked about by nobody");
+    let far = Access::new("Write", AccessKind::Write { path: "/etc/passwd".into() });
+    assert!(!permissions.let_hook_allow(&far));
+}

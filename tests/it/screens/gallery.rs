@@ -186,6 +186,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         },
         config: Config::default(),
         rules: SessionRules::default(),
+        settings: belvedere::services::SessionSettings::default(),
         trust: FolderTrust::default(),
         servers: belvedere::services::ConfiguredServers::default(),
         memory: belvedere::memory::MemorySources::default(),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, LogEvent, Outcome, Place, SessionEvent, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
+use belvedere::hook::Hooks;
 use belvedere::mcp::McpServers;
 use belvedere::memory::MemorySources;
 use belvedere::message::{AgentId, MessageId};
@@ -133,6 +134,8 @@ pub(crate) struct Parts {
     pub(crate) git: Option<PathBuf>,
     /// Where memory files are looked for.
     pub(crate) memory: MemorySources,
+    /// What runs when something happens.
+    pub(crate) hooks: Hooks,
     /// Files of the project before anything starts: path and content.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
@@ -173,6 +176,7 @@ impl Parts {
             project: Project::Folder,
             folder: None,
             git: None,
+            hooks: Hooks::default(),
             files: Vec::new(),
             listeners: Vec::new(),
             keep_report: None,
@@ -258,6 +262,7 @@ impl Session {
             } else {
                 parts.memory
             },
+            hooks: parts.hooks,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: parts.keep_report.unwrap_or_else(|| keep_in(reports.path())),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),

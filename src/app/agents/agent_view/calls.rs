@@ -58,6 +58,12 @@ impl AgentView {
         }
     }
 
+    /// Shows what a hook has made of a call.
+    pub(super) fn tool_changed(&mut self, call_id: &str, title: &str) {
+        let title = format!("{} (changed by hook)", reveal_line(title));
+        self.change_tool(call_id, |tool| tool.title = title);
+    }
+
     pub(super) fn change_tool(&mut self, call_id: &str, change: impl FnOnce(&mut ToolCell)) {
         let Some(cell) = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell) else { return };
         if self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_))) {

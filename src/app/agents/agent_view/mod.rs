@@ -271,6 +271,7 @@ impl AgentView {
             }
             EventKind::Tool(ToolEvent::Started { call, title }) => self.tool_started(&call.id, &call.name, title, now),
             EventKind::Tool(ToolEvent::Progress { call_id, tail }) => self.tool_progress(call_id, tail),
+            EventKind::Tool(ToolEvent::Changed { call, title }) => self.tool_changed(&call.id, title),
             EventKind::Tool(ToolEvent::Ended { result, summary, view, .. }) => {
                 self.tool_ended(result, summary, view.as_ref(), now);
             }
@@ -284,6 +285,11 @@ impl AgentView {
             EventKind::Ended { outcome } => self.ended(outcome, now),
             EventKind::Notice { text } => {
                 self.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
+            }
+            EventKind::Hook { ran } => {
+                if let Some(text) = ran.notice() {
+                    self.cells.push(CellKind::Notice { text });
+                }
             }
             EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Context(event) => self.context_event(event, now),

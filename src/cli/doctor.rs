@@ -1,0 +1,207 @@
+//! `belvedere doctor`: what is set up here, and what is wrong with it.
+//!
+//! Owns the table of checks, what it prints and its exit status. Leaves every judgment to whoever reads the thing that is
+//! checked. Invariants: nothing is run, sent or changed; each key of each settings file is named.
+
+use std::io::{self, Write as _};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::agents::CommandFailure;
+use crate::config::SettingsKey;
+use crate::definition::Tier;
+use crate::headless::exit;
+use crate::message::{escaped_json, sanitize_line};
+use crate::services::Bootstrap;
+
+/// What follows `belvedere doctor`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct DoctorArgs {
+    /// Write JSON to standard output instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 nothing is broken, 1 something is, 141 nobody reads standard output.";
+
+/// One row of the table: a name, and what is found.
+struct Check {
+    name: &'static str,
+    look: fn(&Bootstrap) -> Vec<Finding>,
+}
+
+/// All that is checked, in this order.
+const CHECKS: [Check; 5] = [
+    Check { name: "configuration", look: configuration },
+    Check { name: "settings", look: settings },
+    Check { name: "agents", look: agents },
+    Check { name: "hooks", look: hooks },
+    Check { name: "trust", look: trust },
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum FindingState {
+    Ok,
+    /// It does nothing, or something else than it may seem.
+    Note,
+    /// It cannot be used.
+    Broken,
+}
+
+impl FindingState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Finding {
+    state: FindingState,
+    text: String,
+}
+
+impl Finding {
+    fn new(state: FindingState, text: impl AsRef<str>) -> Self {
+        Self { state, text: sanitize_line(text.as_ref()).into_owned() }
+    }
+}
+
+/// The JSON form of a row.
+#[derive(Debug, Serialize)]
+struct Checked {
+    check: &'static str,
+    state: FindingState,
+    findings: Vec<Finding>,
+}
+
+/// Checks everything, writes what was found and returns the exit status.
+///
+/// # Errors
+/// Returns the exit status and what to tell the user.
+pub fn run(bootstrap: &Bootstrap, args: &DoctorArgs) -> Result<u8, CommandFailure> {
+    let rows = CHECKS.iter().map(|check| {
+        let findings = (check.look)(bootstrap);
+        let state = findings.iter().map(|finding| finding.state).max().unwrap_or(FindingState::Ok);
+        Checked { check: check.name, state, findings }
+    });
+    let rows: Vec<Checked> = rows.collect();
+    let is_broken = rows.iter().any(|row| row.state == FindingState::Broken);
+    let text = if args.json {
+        let json = serde_json::to_string_pretty(&rows).map_err(|error| (exit::FAILED, error.into()))?;
+        escaped_json(json) + "\n"
+    } else {
+        rows.iter().map(page).collect()
+    };
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(if is_broken { exit::FAILED } else { exit::OK }),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::BROKEN_PIPE),
+        Err(error) => Err((exit::FAILED, anyhow::anyhow!("cannot write to standard output: {error}"))),
+    }
+}
+
+fn page(row: &Checked) -> String {
+    let lines = row.findings.iter().map(|finding| {
+        let mark =
+            if finding.state == FindingState::Ok { String::new() } else { format!("{}: ", finding.state.word()) };
+        format!("  {mark}{}\n", finding.text)
+    });
+    format!("{}: {}\n{}", row.check, row.state.word(), lines.collect::<String>())
+}
+
+fn configuration(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let own = bootstrap.paths.as_ref().map(|paths| paths.config_dir.join("config.toml"));
+    let of_settings = |path: &std::path::Path| bootstrap.settings.files().any(|file| file.path == path);
+    let place = own.map(|path| {
+        let words = if path.exists() { "" } else { " (not there: the defaults hold)" };
+        Finding::new(FindingState::Ok, format!("{}{words}", path.display()))
+    });
+    let others = bootstrap.diagnostics.iter().filter(|known| {
+        let is_elsewhere = known.path.as_deref().is_some_and(of_settings);
+        !is_elsewhere && !bootstrap.settings.unread().contains(known)
+    });
+    place.into_iter().chain(others.map(|known| Finding::new(FindingState::Note, known.to_string()))).collect()
+}
+
+fn settings(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        bootstrap.settings.unread().iter().map(|known| Finding::new(FindingState::Broken, known.to_string())).collect();
+    for file in bootstrap.settings.files() {
+        let path = file.path.display();
+        let named = |kind: SettingsKey| {
+            let keys = file.keys.iter().filter(|(_, of)| *of == kind).map(|(key, _)| format!("`{key}`"));
+            keys.collect::<Vec<_>>().join(", ")
+        };
+        let used = named(SettingsKey::Used);
+        let used = if used.is_empty() { "nothing".to_owned() } else { used };
+        findings.push(Finding::new(FindingState::Ok, format!("{path} ({}): used: {used}", file.tier.word())));
+        for (kind, words) in [
+            (SettingsKey::Unused, "known to Claude Code, without effect here"),
+            (SettingsKey::Unknown, "unknown, without effect"),
+        ] {
+            let keys = named(kind);
+            if !keys.is_empty() {
+                findings.push(Finding::new(FindingState::Note, format!("{path}: {words}: {keys}")));
+            }
+        }
+        let about = bootstrap.diagnostics.iter().filter(|known| known.path.as_deref() == Some(file.path.as_path()));
+        findings.extend(about.map(|known| Finding::new(FindingState::Note, known.to_string())));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::new(FindingState::Ok, "no settings files"));
+    }
+    findings
+}
+
+fn agents(bootstrap: &Bootstrap) -> Vec<Finding> {
+    bootstrap.library.reload();
+    let listing = bootstrap.library.catalog().listing();
+    let files: Vec<_> = listing.iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
+    let unusable = files.iter().filter(|listed| listed.definition.is_none()).count();
+    let mut findings = vec![Finding::new(FindingState::Ok, format!("{} files, {unusable} unusable", files.len()))];
+    for listed in files {
+        let state = if listed.definition.is_none() { FindingState::Broken } else { FindingState::Note };
+        let place = listed.source.identity();
+        let faults = listed.diagnostics.iter().map(|known| {
+            let line = known.line.map(|line| format!(":{line}")).unwrap_or_default();
+            Finding::new(state, format!("{place}{line}: {}", known.message))
+        });
+        findings.extend(faults);
+    }
+    findings
+}
+
+fn hooks(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let hooks = bootstrap.settings.hook_notices(bootstrap.trust.is_trusted);
+    let mut findings = vec![Finding::new(FindingState::Ok, format!("{} in settings files", hooks.len()))];
+    findings.extend(hooks.into_iter().map(|hook| {
+        let matcher = if hook.matcher.is_empty() { String::new() } else { format!(" ({})", hook.matcher) };
+        let state = if hook.idle.is_some() { FindingState::Note } else { FindingState::Ok };
+        let idle = hook.idle.map(|why| format!(": does not run: {why}")).unwrap_or_default();
+        Finding::new(state, format!("{}{matcher} {} [{}]{idle}", hook.at.name(), hook.command, hook.source))
+    }));
+    findings
+}
+
+fn trust(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let trust = &bootstrap.trust;
+    if trust.brings.is_empty() {
+        return vec![Finding::new(FindingState::Ok, "this folder brings nothing that needs your trust")];
+    }
+    let (state, words) = if trust.is_trusted {
+        (FindingState::Ok, "trusted")
+    } else {
+        (FindingState::Note, "not trusted: none of it is used; see /trust")
+    };
+    let mut findings = vec![Finding::new(state, format!("{} brings {}: {words}", trust.folder, trust.summary()))];
+    findings.extend(trust.brings.iter().map(|item| Finding::new(FindingState::Ok, item.to_string())));
+    findings
+}

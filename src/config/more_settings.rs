@@ -1,0 +1,114 @@
+//! What of a settings file counts beside permissions: hooks, and variables for commands.
+//!
+//! Owns which keys count, which are known and do nothing here, and which are neither. Leaves what they mean to `hook` and
+//! `services`. Source: the reference of Claude Code's settings. Invariant: each key of a file is one of the three, and named.
+
+use serde_json::{Map, Value};
+
+/// What a file says besides permissions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MoreSettings {
+    /// As written.
+    pub hooks: Option<Value>,
+    /// Whether no hooks run.
+    pub disables_hooks: bool,
+    /// Whether only the organization's hooks run.
+    pub only_managed_hooks: bool,
+    /// Variables for commands.
+    pub variables: Vec<(String, String)>,
+    /// Every key of the file, in its order.
+    pub keys: Vec<(String, SettingsKey)>,
+    /// What is wrong with those that count.
+    pub faults: Vec<String>,
+}
+
+/// What becomes of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsKey {
+    Used,
+    /// Claude Code has it; it does nothing here.
+    Unused,
+    Unknown,
+}
+
+/// Keys that count.
+const USED: [&str; 7] = [
+    "$schema",
+    "permissions",
+    "allowManagedPermissionRulesOnly",
+    "hooks",
+    "disableAllHooks",
+    "allowManagedHooksOnly",
+    "env",
+];
+
+/// Keys of Claude Code that do nothing here.
+#[rustfmt::skip]
+const UNUSED: [&str; 72] = [
+    "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers", "alwaysThinkingEnabled",
+    "apiKeyHelper", "attribution", "autoCompactEnabled", "autoConnectIde", "autoMemoryDirectory", "autoMemoryEnabled",
+    "autoMode", "autoUpdates", "autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport",
+    "blockedMarketplaces", "channelsEnabled", "claudeMdExcludes", "cleanupPeriodDays", "companyAnnouncements",
+    "defaultShell", "deniedMcpServers", "disableAutoMode", "disableDeepLinkRegistration", "disabledMcpjsonServers",
+    "disableSkillShellExecution", "editorMode", "effortLevel", "enableAllProjectMcpServers", "enabledMcpjsonServers",
+    "enabledPlugins", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
+    "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID", "gcpAuthRefresh",
+    "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions", "language", "minimumVersion", "model",
+    "modelOverrides", "otelHeadersHelper", "outputStyle", "pluginConfigs", "plansDirectory", "preferredNotifChannel",
+    "prefersReducedMotion", "promptSuggestionEnabled", "respectGitignore", "sandbox", "showThinkingSummaries",
+    "showTurnDuration", "skipDangerousModePermissionPrompt", "skipWebFetchPreflight", "spinnerTipsEnabled",
+    "spinnerTipsOverride", "spinnerVerbs", "statusLine", "strictKnownMarketplaces", "teammateMode", "terminalProgressBarEnabled",
+    "theme", "verbose", "voiceEnabled",
+];
+
+/// Variables of one file that count.
+const MAX_VARIABLES: usize = 500;
+
+impl MoreSettings {
+    pub(super) fn of(keys: &Map<String, Value>) -> Self {
+        let mut read = Self::default();
+        for (key, value) in keys {
+            read.keys.push((key.clone(), kind_of(key)));
+            match (key.as_str(), value) {
+                ("hooks", hooks) => read.hooks = Some(hooks.clone()),
+                ("disableAllHooks", Value::Bool(on)) => read.disables_hooks = *on,
+                ("allowManagedHooksOnly", Value::Bool(on)) => read.only_managed_hooks = *on,
+                ("env", Value::Object(variables)) => read.take_variables(variables),
+                ("disableAllHooks" | "allowManagedHooksOnly" | "env", _) => {
+                    read.faults.push(format!("`{key}` has a value that is not understood; it does nothing."));
+                }
+                _ => {}
+            }
+        }
+        read
+    }
+
+    fn take_variables(&mut self, variables: &Map<String, Value>) {
+        for (name, value) in variables.iter().take(MAX_VARIABLES) {
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Bool(on) => on.to_string(),
+                _ => {
+                    self.faults.push(format!("`env.{name}` is no text; it is not set."));
+                    continue;
+                }
+            };
+            if value.contains('\0') {
+                self.faults.push(format!("`env.{name}` holds a NUL; it is not set."));
+            } else {
+                self.variables.push((name.clone(), value));
+            }
+        }
+    }
+}
+
+fn kind_of(key: &str) -> SettingsKey {
+    if USED.contains(&key) {
+        SettingsKey::Used
+    } else if UNUSED.contains(&key) {
+        SettingsKey::Unused
+    } else {
+        SettingsKey::Unknown
+    }
+}

@@ -1,0 +1,238 @@
+//! Hooks: commands of the user, of a project or of an agent file that run when something happens.
+//!
+//! Owns the format of Claude Code's settings, which hooks run when, and what their answers mean. Leaves starting processes
+//! to `tool`, the moments to `agent`, and putting both together to `services`. Invariants: a project's hook runs only as the
+//! user has seen and trusted it; what a hook prints is bounded and sanitized before anybody reads it.
+
+mod event;
+mod handler;
+mod log;
+mod matcher;
+mod run;
+mod tool_input;
+mod verdict;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use event::HookEvent;
+pub use handler::{HookCommand, HookHandler, HookSource};
+pub use log::HookLog;
+pub use run::{HookMoment, HookProcess, HookResult, RunHook};
+pub use tool_input::{hook_tool_input, hook_tool_response};
+pub use verdict::{HookEnd, HookExit, HookPermission, HookRun, HookVerdict};
+
+/// The hooks of a session; clones share them. The default has none.
+#[derive(Clone, Default)]
+pub struct Hooks(Arc<HookState>);
+
+#[derive(Default)]
+struct HookState {
+    /// Those of settings files, in the order in which they are asked.
+    handlers: Vec<Arc<HookHandler>>,
+    reach: HookReach,
+    /// What the session is for hooks; `None` where none run.
+    session: Option<HookSession>,
+    /// What the user trusts of the project's hooks.
+    trusted: RwLock<BTreeSet<String>>,
+    /// Ends those that nobody waits for.
+    stop: CancellationToken,
+    waiting: TaskTracker,
+    ended: OnceLock<()>,
+}
+
+/// Which hooks may run at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HookReach {
+    /// Those of the organization alone (`allowManagedHooksOnly`, or the user's `disableAllHooks`).
+    pub only_managed: bool,
+    /// None of the project's (its own `disableAllHooks`).
+    pub without_projects: bool,
+    /// None at all (the organization's `disableAllHooks`).
+    pub none: bool,
+}
+
+/// Says where the transcript of an agent lies.
+pub type TranscriptPlace = Arc<dyn Fn(Option<&str>) -> PathBuf + Send + Sync>;
+
+/// What hooks are told of a session, and by whom they are run.
+#[derive(Clone)]
+pub struct HookSession {
+    pub id: String,
+    pub project: PathBuf,
+    /// Returns where the transcript of an agent lies, `None` being the main one; empty if none is kept.
+    pub transcript: TranscriptPlace,
+    pub run: RunHook,
+}
+
+/// A hook as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookNotice {
+    pub at: HookEvent,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub matcher: String,
+    pub command: String,
+    /// The file that names it.
+    pub source: String,
+    /// Why it does not run; `None` if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<String>,
+}
+
+impl Hooks {
+    #[must_use]
+    pub fn new(handlers: Vec<HookHandler>, reach: HookReach, session: HookSession) -> Self {
+        Self(Arc::new(HookState {
+            handlers: handlers.into_iter().map(Arc::new).collect(),
+            reach,
+            session: Some(session),
+            ..HookState::default()
+        }))
+    }
+
+    /// Returns hooks of which none runs, to list them.
+    #[must_use]
+    pub fn unstarted(handlers: Vec<HookHandler>, reach: HookReach) -> Self {
+        let handlers = handlers.into_iter().map(Arc::new).collect();
+        Self(Arc::new(HookState { handlers, reach, ..HookState::default() }))
+    }
+
+    fn handlers(&self) -> &[Arc<HookHandler>] {
+        &self.0.handlers
+    }
+
+    fn session(&self) -> Option<&HookSession> {
+        self.0.session.as_ref()
+    }
+
+    /// Lets a project's hooks run that say this, and no others.
+    pub fn trust(&self, texts: impl IntoIterator<Item = String>) {
+        *self.0.trusted.write().unwrap_or_else(PoisonError::into_inner) = texts.into_iter().collect();
+    }
+
+    fn lets_run(&self, handler: &HookHandler) -> bool {
+        self.idle_reason(handler).is_none()
+    }
+
+    fn idle_reason(&self, handler: &HookHandler) -> Option<&'static str> {
+        let (reach, source) = (self.0.reach, &handler.source);
+        if reach.none || (reach.only_managed && !source.is_managed) {
+            return Some("switched off");
+        }
+        if !source.is_projects {
+            return None;
+        }
+        if reach.without_projects {
+            return Some("switched off");
+        }
+        let trusted = self.0.trusted.read().unwrap_or_else(PoisonError::into_inner);
+        (!trusted.contains(&handler.trust_text())).then_some("not trusted")
+    }
+
+    /// Lists the hooks of the settings.
+    pub fn notices(&self) -> Vec<HookNotice> {
+        self.handlers().iter().map(|handler| self.notice(handler)).collect()
+    }
+
+    fn notice(&self, handler: &HookHandler) -> HookNotice {
+        HookNotice {
+            at: handler.event,
+            matcher: handler.matcher_text.clone(),
+            command: handler.command.shown(),
+            source: handler.source.place.to_string(),
+            idle: self.idle_reason(handler).map(str::to_owned),
+        }
+    }
+
+    /// Returns the hooks of an agent: those of the session, and `own` ones.
+    #[must_use]
+    pub fn of_agent(&self, own: &OwnHooks, id: Option<&str>, agent_type: Option<&str>) -> AgentHooks {
+        let is_main = id.is_none();
+        let heard = own.0.iter().map(|handler| match handler.event {
+            // The file of an agent means the agent's own end.
+            HookEvent::Stop if !is_main => {
+                Arc::new(HookHandler { event: HookEvent::SubagentStop, ..HookHandler::clone(handler) })
+            }
+            _ => handler.clone(),
+        });
+        AgentHooks {
+            hooks: self.clone(),
+            own: heard.collect(),
+            agent_id: id.map(Arc::from),
+            agent_type: agent_type.map(Arc::from),
+        }
+    }
+
+    /// Returns what ends hooks that nobody waits for.
+    #[must_use]
+    pub fn stopping(&self) -> CancellationToken {
+        self.0.stop.clone()
+    }
+
+    /// Has something done that hooks have begun and nobody waits for, until the session ends.
+    pub fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if self.0.ended.get().is_none() {
+            self.0.waiting.spawn(work);
+        }
+    }
+
+    /// Ends what nobody waits for.
+    pub async fn end(&self) {
+        let _ = self.0.ended.set(());
+        self.0.stop.cancel();
+        self.0.waiting.close();
+        self.0.waiting.wait().await;
+    }
+}
+
+/// The hooks that an agent's file names. Those about tools hold for the agents below it too: a guard would be none otherwise.
+#[derive(Clone, Default)]
+pub struct OwnHooks(Arc<[Arc<HookHandler>]>);
+
+impl OwnHooks {
+    #[must_use]
+    pub fn new(handlers: Vec<HookHandler>) -> Self {
+        Self(handlers.into_iter().map(Arc::new).collect())
+    }
+
+    /// Returns what of these holds for an agent below, with that one's own.
+    #[must_use]
+    pub fn handed_on(&self, own: Vec<HookHandler>) -> Self {
+        let above = self.0.iter().filter(|handler| handler.event.is_about_tools()).cloned();
+        Self(above.chain(own.into_iter().map(Arc::new)).collect())
+    }
+}
+
+/// The hooks of one agent. The default has none.
+#[derive(Clone, Default)]
+pub struct AgentHooks {
+    hooks: Hooks,
+    own: Arc<[Arc<HookHandler>]>,
+    /// `None` for the main agent.
+    agent_id: Option<Arc<str>>,
+    agent_type: Option<Arc<str>>,
+}
+
+impl AgentHooks {
+    #[must_use]
+    pub fn session_hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// Returns the name of the agent's kind.
+    #[must_use]
+    pub fn agent_type(&self) -> &str {
+        self.agent_type.as_deref().unwrap_or_default()
+    }
+
+    /// Lists the agent's own hooks that wait for the user's trust.
+    pub fn untrusted(&self) -> impl Iterator<Item = String> {
+        let waits = |handler: &&Arc<HookHandler>| self.hooks.idle_reason(handler) == Some("not trusted");
+        self.own.iter().filter(waits).map(|handler| handler.trust_text())
+    }
+}

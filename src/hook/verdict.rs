@@ -1,0 +1,295 @@
+//! What hooks have said: from exit statuses and output to what follows.
+//!
+//! Pure. Owns what counts as a yes, a no and a word for the model, and how the answers of several hooks become one. Source:
+//! the reference of Claude Code's hooks. Invariants: a no outweighs all else; texts are bounded and sanitized, and no tag in
+//! them passes for a speaker.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::event::HookEvent;
+use super::handler::HookHandler;
+use crate::message::{sanitize, sanitize_line, without_speakers};
+
+/// Characters of one text for the model.
+const TEXT_CHARS: usize = 10_000;
+/// Characters of what people read.
+const LINE_CHARS: usize = 300;
+
+/// How a hook's process has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookExit {
+    Exited {
+        /// `None` if a signal has ended it.
+        code: Option<i32>,
+        stdout: String,
+        stderr: String,
+    },
+    TimedOut,
+    NotStarted(String),
+    /// Nobody waits for it any more.
+    Stopped,
+}
+
+/// One run of a hook, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookRun {
+    pub at: HookEvent,
+    /// What the event was about: a tool, a kind of agent, a cause.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    pub command: String,
+    /// The file that names it.
+    pub source: String,
+    pub end: HookEnd,
+    /// Why, or what it has said; one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    pub ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookEnd {
+    /// It had nothing to object.
+    Done,
+    /// It has said something to the model.
+    Said,
+    /// It has put another input in the place of a call's.
+    Changed,
+    Allowed,
+    /// It wants the user to be asked.
+    Asked,
+    Blocked,
+    /// It ended with an error, which stops nothing unless it is to.
+    Failed,
+    TimedOut,
+    Stopped,
+}
+
+impl HookEnd {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "ok",
+            Self::Said => "added context",
+            Self::Changed => "changed the input",
+            Self::Allowed => "allowed",
+            Self::Asked => "wants you to be asked",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed out",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl HookRun {
+    /// Returns the line that people have to see of it, if they have to. That a call was blocked stands at the call.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        match self.end {
+            HookEnd::Failed | HookEnd::TimedOut => {}
+            HookEnd::Blocked if !matches!(self.at, HookEvent::PreToolUse | HookEvent::PermissionRequest) => {}
+            _ => return None,
+        }
+        let about = if self.about.is_empty() { String::new() } else { format!(" {}", sanitize_line(&self.about)) };
+        let why = if self.text.is_empty() { String::new() } else { format!(": {}", sanitize_line(&self.text)) };
+        let command = sanitize_line(&self.command);
+        Some(format!("hook {}{about} {}{why} ({command})", self.at.name(), self.end.word()))
+    }
+}
+
+/// What a hook says about the question whether a call may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookPermission {
+    Allow,
+    Ask,
+}
+
+/// What all hooks of one moment have said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HookVerdict {
+    /// Why it shall not be; after the fact, what the model is to mend.
+    pub block: Option<String>,
+    pub permission: Option<HookPermission>,
+    /// Why a hook wants the user to be asked.
+    pub ask_reason: Option<String>,
+    pub updated_input: Option<Map<String, Value>>,
+    /// Texts for the model.
+    pub contexts: Vec<String>,
+    /// Lines for the user.
+    pub messages: Vec<String>,
+    /// Why the agent is to stop.
+    pub stop: Option<String>,
+    pub runs: Vec<HookRun>,
+}
+
+impl HookVerdict {
+    /// Takes in what another hook has said.
+    pub(super) fn add(&mut self, other: Self) {
+        self.block = match (self.block.take(), other.block) {
+            (Some(one), Some(more)) => Some(format!("{one}\n{more}")),
+            (one, more) => one.or(more),
+        };
+        self.permission = match (self.permission, other.permission) {
+            (Some(HookPermission::Ask), _) | (_, Some(HookPermission::Ask)) => Some(HookPermission::Ask),
+            (one, more) => one.or(more),
+        };
+        self.ask_reason = self.ask_reason.take().or(other.ask_reason);
+        self.updated_input = other.updated_input.or(self.updated_input.take());
+        self.contexts.extend(other.contexts);
+        self.messages.extend(other.messages);
+        self.stop = self.stop.take().or(other.stop);
+        self.runs.extend(other.runs);
+    }
+
+    /// Reads what one hook has said.
+    pub(super) fn of(handler: &HookHandler, about: &str, (exit, took): (HookExit, Duration)) -> Self {
+        let mut read = Self::default();
+        let (end, text) = read.take(handler, exit);
+        read.runs.push(HookRun {
+            at: handler.event,
+            about: line(about),
+            command: handler.command.shown(),
+            source: handler.source.place.to_string(),
+            end,
+            text: line(&text),
+            ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        });
+        read
+    }
+
+    fn take(&mut self, handler: &HookHandler, exit: HookExit) -> (HookEnd, String) {
+        let event = handler.event;
+        let failed = |verdict: &mut Self, end: HookEnd, why: String| {
+            if handler.blocks_on_failure {
+                verdict.block = Some(for_model(&format!("a hook that has to agree {}: {why}", end.word())));
+                return (HookEnd::Blocked, format!("{}: {why}", end.word()));
+            }
+            (end, why)
+        };
+        match exit {
+            HookExit::Exited { code: Some(0), stdout, .. } => self.take_output(event, &stdout),
+            HookExit::Exited { code: Some(2), stderr, .. } => {
+                let why = if stderr.trim().is_empty() { "no reason given" } else { stderr.trim() };
+                if !event.can_block() && !matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure) {
+                    return (HookEnd::Failed, why.to_owned());
+                }
+                self.block = Some(for_model(why));
+                (HookEnd::Blocked, why.to_owned())
+            }
+            HookExit::Exited { code, stderr, .. } => {
+                let status = code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit {code}"));
+                let why = stderr.trim();
+                let why = if why.is_empty() { status } else { format!("{status}: {why}") };
+                failed(self, HookEnd::Failed, why)
+            }
+            HookExit::TimedOut => failed(self, HookEnd::TimedOut, format!("after {} s", handler.timeout.as_secs_f32())),
+            HookExit::NotStarted(why) => failed(self, HookEnd::Failed, format!("not started: {why}")),
+            HookExit::Stopped => (HookEnd::Stopped, String::new()),
+        }
+    }
+
+    /// Reads what a hook has printed that ended well.
+    fn take_output(&mut self, event: HookEvent, stdout: &str) -> (HookEnd, String) {
+        let text = stdout.trim();
+        if !text.starts_with('{') {
+            if event.tells_model() && !text.is_empty() {
+                self.contexts.push(for_model(text));
+                return (HookEnd::Said, text.to_owned());
+            }
+            return (HookEnd::Done, String::new());
+        }
+        let Ok(Value::Object(output)) = serde_json::from_str(text) else {
+            return (HookEnd::Failed, "its output begins like JSON and is none".to_owned());
+        };
+        let said = |key: &str| output.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        self.messages.extend(said("systemMessage").map(line));
+        if output.get("continue") == Some(&Value::Bool(false)) {
+            let why = said("stopReason").unwrap_or("no reason given");
+            self.stop = Some(line(why));
+            return (HookEnd::Blocked, why.to_owned());
+        }
+        let reason = said("reason").unwrap_or("no reason given").to_owned();
+        match said("decision") {
+            Some("block" | "deny") => {
+                self.block = Some(for_model(&reason));
+                return (HookEnd::Blocked, reason);
+            }
+            Some("approve" | "allow") if event == HookEvent::PreToolUse => {
+                self.permission = Some(HookPermission::Allow);
+            }
+            _ => {}
+        }
+        match output.get("hookSpecificOutput").and_then(Value::as_object) {
+            Some(own) => self.take_own(event, own),
+            None => (if self.permission.is_some() { HookEnd::Allowed } else { HookEnd::Done }, String::new()),
+        }
+    }
+
+    /// Reads what only the hooks of one event say.
+    fn take_own(&mut self, event: HookEvent, own: &Map<String, Value>) -> (HookEnd, String) {
+        if let Some(other) = own.get("hookEventName").and_then(Value::as_str).filter(|name| *name != event.name()) {
+            return (HookEnd::Failed, format!("its output is for {other}"));
+        }
+        let said = |of: &Map<String, Value>, key: &str| {
+            of.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
+        let context = said(own, "additionalContext");
+        self.contexts.extend(context.as_deref().map(for_model));
+        let empty = Map::new();
+        let answer = own.get("decision").and_then(Value::as_object).unwrap_or(&empty);
+        let (decision, reason, source) = match event {
+            HookEvent::PreToolUse => (said(own, "permissionDecision"), said(own, "permissionDecisionReason"), own),
+            HookEvent::PermissionRequest => (said(answer, "behavior"), said(answer, "message"), answer),
+            _ => (None, None, &empty),
+        };
+        let reason = reason.unwrap_or_default();
+        if let Some(Value::Object(input)) = source.get("updatedInput") {
+            self.updated_input = Some(input.clone());
+        }
+        let end = match decision.as_deref() {
+            Some("deny") => {
+                let why = if reason.is_empty() { "no reason given" } else { &reason };
+                self.block = Some(for_model(why));
+                if answer.get("interrupt") == Some(&Value::Bool(true)) {
+                    self.stop = Some(line(why));
+                }
+                return (HookEnd::Blocked, why.to_owned());
+            }
+            Some("ask") => {
+                self.permission = Some(HookPermission::Ask);
+                self.ask_reason = Some(line(&reason));
+                HookEnd::Asked
+            }
+            Some("allow") => {
+                self.permission = Some(HookPermission::Allow);
+                HookEnd::Allowed
+            }
+            Some("defer") | None if context.is_some() => HookEnd::Said,
+            Some("defer") | None => HookEnd::Done,
+            // One that cannot be understood is no yes.
+            Some(other) => {
+                self.permission = Some(HookPermission::Ask);
+                self.ask_reason = Some(line(&format!("a hook has answered `{other}`")));
+                HookEnd::Asked
+            }
+        };
+        (if self.updated_input.is_some() { HookEnd::Changed } else { end }, reason)
+    }
+}
+
+/// Returns a text as a model may read it.
+fn for_model(text: &str) -> String {
+    let text = sanitize(text.trim());
+    let end = text.char_indices().nth(TEXT_CHARS).map_or(text.len(), |(at, _)| at);
+    without_speakers(&text[..end]).into_owned()
+}
+
+/// Returns a text as one line that people read.
+fn line(text: &str) -> String {
+    sanitize_line(text.trim()).chars().take(LINE_CHARS).collect()
+}

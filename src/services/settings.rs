@@ -1,0 +1,109 @@
+//! What settings files say beside permissions, as a session uses it.
+//!
+//! Owns whose word counts. Leaves the format to `config` and `hook`. Invariant: what a project says acts only once the user
+//! trusts it, and never takes away what others have set.
+
+use std::path::PathBuf;
+
+use crate::config::{SettingsFile, SettingsKey, SettingsTier};
+use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
+use crate::message::Diagnostic;
+use crate::permission::{BroughtItem, BroughtKind};
+
+/// Something that a file says, and whether the file comes with the project.
+#[derive(Debug, Clone)]
+struct Said<T> {
+    value: T,
+    is_projects: bool,
+}
+
+/// What settings files say beside permissions.
+#[derive(Debug, Clone, Default)]
+pub struct SessionSettings {
+    pub(super) hooks: Vec<HookHandler>,
+    pub(super) reach: HookReach,
+    /// The stronger ones later.
+    variables: Vec<Said<(String, String)>>,
+    files: Vec<SettingsSummary>,
+    /// What is said of files that cannot be used.
+    unread: Vec<Diagnostic>,
+}
+
+/// What a settings file names, and whose it is.
+#[derive(Debug, Clone)]
+pub struct SettingsSummary {
+    pub path: PathBuf,
+    pub tier: SettingsTier,
+    pub keys: Vec<(String, SettingsKey)>,
+}
+
+impl SessionSettings {
+    /// Gathers what the files say, the strongest first, and what is wrong with it.
+    pub(super) fn gather(files: &[SettingsFile], unread: &[Diagnostic]) -> (Self, Vec<Diagnostic>) {
+        let (mut all, mut diagnostics) = (Self { unread: unread.to_vec(), ..Self::default() }, Vec::new());
+        for file in files {
+            let (more, is_projects) = (&file.more, file.tier.is_projects());
+            let is_managed = file.tier == SettingsTier::Managed;
+            let (path, tier, keys) = (file.path.clone(), file.tier, more.keys.clone());
+            all.files.push(SettingsSummary { path, tier, keys });
+            let mut say = |text: String| diagnostics.push(Diagnostic::in_file(&file.path, text));
+            more.faults.iter().cloned().for_each(&mut say);
+            if let Some(hooks) = &more.hooks {
+                let source =
+                    HookSource { place: file.path.to_string_lossy().into_owned().into(), is_projects, is_managed };
+                let (handlers, faults) = HookHandler::read(hooks, &source);
+                all.hooks.extend(handlers);
+                faults.into_iter().for_each(&mut say);
+            }
+            match (more.disables_hooks, file.tier) {
+                (false, _) => {}
+                (true, SettingsTier::Managed) => all.reach.none = true,
+                (true, SettingsTier::User) => all.reach.only_managed = true,
+                // A stranger's file does not switch off the user's guards.
+                (true, SettingsTier::Local | SettingsTier::Project) => all.reach.without_projects = true,
+            }
+            all.reach.only_managed |= more.only_managed_hooks && is_managed;
+            let variables = more.variables.iter().cloned().map(|value| Said { value, is_projects });
+            all.variables = variables.chain(all.variables).collect();
+        }
+        (all, diagnostics)
+    }
+
+    /// Returns what of this the project brings that acts.
+    pub(super) fn brought(&self) -> Vec<BroughtItem> {
+        let item = |kind, text: String| BroughtItem::new(kind, text);
+        let hooks = self.hooks.iter().filter(|hook| hook.source.is_projects);
+        let hooks = hooks.map(|hook| item(BroughtKind::Hook, hook.trust_text()));
+        let variables = self.variables.iter().filter(|said| said.is_projects);
+        let variables = variables.map(|said| item(BroughtKind::Variable, format!("{}={}", said.value.0, said.value.1)));
+        hooks.chain(variables).collect()
+    }
+
+    /// Returns the variables for commands.
+    pub(super) fn variables(&self, trusts_project: bool) -> Vec<(String, String)> {
+        let mut set: Vec<(String, String)> = Vec::new();
+        for said in self.variables.iter().filter(|said| trusts_project || !said.is_projects) {
+            set.retain(|(name, _)| *name != said.value.0);
+            set.push(said.value.clone());
+        }
+        set
+    }
+
+    /// Lists the files, the strongest first.
+    pub fn files(&self) -> impl Iterator<Item = &SettingsSummary> {
+        self.files.iter()
+    }
+
+    /// Returns what is said of files that cannot be used.
+    pub fn unread(&self) -> &[Diagnostic] {
+        &self.unread
+    }
+
+    /// Lists the hooks of the files, and which of them would run.
+    pub fn hook_notices(&self, trusts_project: bool) -> Vec<HookNotice> {
+        let hooks = Hooks::unstarted(self.hooks.clone(), self.reach);
+        let trusted = self.hooks.iter().filter(|_| trusts_project);
+        hooks.trust(trusted.map(HookHandler::trust_text));
+        hooks.notices()
+    }
+}

@@ -1,0 +1,164 @@
+//! Programs that the user has written down to be run beside the agents: hooks, and what fills the status line.
+//!
+//! Owns their time, and what is kept of their output. Leaves what they mean to others. Invariants: they get the environment
+//! of commands, which holds no keys of ours; when a run returns, everything that the program has started is gone.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{Group, Launch, Shell, with};
+use crate::program::SearchPath;
+
+/// Bytes that are kept of each output.
+const OUTPUT_BYTES: usize = 1 << 20;
+/// How long output may still arrive after the program has ended.
+const DRAIN: Duration = Duration::from_millis(250);
+
+#[derive(Debug, Clone)]
+pub struct UserProgram {
+    pub command: UserCommand,
+    pub cwd: PathBuf,
+    /// Added to the environment of commands.
+    pub variables: Vec<(String, String)>,
+    /// What it reads on its standard input.
+    pub input: Vec<u8>,
+    pub timeout: Duration,
+    /// Gives it up.
+    pub stop: CancellationToken,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserCommand {
+    /// A line for bash.
+    Line(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
+}
+
+/// How a program of the user has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserProgramEnd {
+    Exited {
+        /// `None` if a signal has ended it.
+        code: Option<i32>,
+        stdout: String,
+        stderr: String,
+    },
+    TimedOut,
+    NotStarted(String),
+    /// It was given up.
+    Stopped,
+}
+
+impl Shell {
+    /// Runs a program outside of the sandbox, and ends it with everything it has started once its time is up.
+    pub async fn run_user_program(&self, program: UserProgram) -> UserProgramEnd {
+        let UserProgram { command, cwd, variables, input, timeout: limit, stop } = program;
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let words: Vec<OsString> = match command {
+            UserCommand::Line(line) => {
+                let shell = SearchPath::of_process(&[]).find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
+                vec![shell.into_os_string(), "-c".into(), "--".into(), line.into()]
+            }
+            UserCommand::Words(words) => words.into_iter().map(OsString::from).collect(),
+        };
+        let environment = with(self.environment(), variables);
+        let deadline = Instant::now() + limit;
+        let launch = Launch { words, cwd, environment, policy: None, input };
+        let started = tokio::select! {
+            biased;
+            () = stop.cancelled() => return UserProgramEnd::Stopped,
+            started = start(self, launch) => started,
+        };
+        match started {
+            Ok(running) => running.follow(deadline, &stop).await,
+            Err(error) => UserProgramEnd::NotStarted(error.to_string()),
+        }
+    }
+}
+
+async fn start(shell: &Shell, launch: Launch) -> io::Result<Running> {
+    let ((output, ours), (errors, theirs)) = (io::pipe()?, io::pipe()?);
+    let group = Group::launch(shell, launch, [ours, theirs]).await?;
+    let kept = |reader: io::PipeReader| Ok::<_, io::Error>(Kept::of(Receiver::from_owned_fd(reader.into())?));
+    Ok(Running { group, output: kept(output)?, errors: kept(errors)? })
+}
+
+struct Running {
+    group: Group,
+    output: Kept,
+    errors: Kept,
+}
+
+impl Running {
+    async fn follow(mut self, deadline: Instant, stop: &CancellationToken) -> UserProgramEnd {
+        let status = loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break Err(UserProgramEnd::Stopped),
+                () = sleep_until(deadline) => break Err(UserProgramEnd::TimedOut),
+                status = self.group.wait() => break Ok(status.and_then(|status| status.code())),
+                () = self.output.read(), if self.output.is_open => {}
+                () = self.errors.read(), if self.errors.is_open => {}
+            }
+        };
+        if status.is_ok() {
+            let _ = timeout(DRAIN, async { tokio::join!(self.output.read_on(), self.errors.read_on()) }).await;
+        }
+        let Self { mut group, output: mut stdout, errors: mut stderr } = self;
+        {
+            // What is to end may still print, and blocks if nobody reads that.
+            let reading = async {
+                tokio::join!(stdout.read_on(), stderr.read_on());
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                _ = group.end() => {}
+                () = reading => {}
+            }
+        }
+        match status {
+            Ok(code) => UserProgramEnd::Exited { code, stdout: stdout.text(), stderr: stderr.text() },
+            Err(end) => end,
+        }
+    }
+}
+
+/// What is kept of one output.
+struct Kept {
+    pipe: Receiver,
+    bytes: Vec<u8>,
+    buffer: Vec<u8>,
+    is_open: bool,
+}
+
+impl Kept {
+    fn of(pipe: Receiver) -> Self {
+        Self { pipe, bytes: Vec::new(), buffer: vec![0; 16 << 10], is_open: true }
+    }
+
+    /// Takes in what arrives next. May be given up and called again at any time.
+    async fn read(&mut self) {
+        let count = self.pipe.read(&mut self.buffer).await.unwrap_or(0);
+        self.is_open = count > 0;
+        let room = OUTPUT_BYTES.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&self.buffer[..count.min(room)]);
+    }
+
+    async fn read_on(&mut self) {
+        while self.is_open {
+            self.read().await;
+        }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
