@@ -21,7 +21,9 @@ impl Permissions {
                 AccessKind::Nothing
                 | AccessKind::Read { .. }
                 | AccessKind::Execute { .. }
-                | AccessKind::Fetch { .. } => true,
+                | AccessKind::Fetch { .. }
+                | AccessKind::Search { .. }
+                | AccessKind::Call { .. } => true,
             }
     }
 }

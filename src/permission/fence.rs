@@ -36,7 +36,9 @@ impl Fence {
 
     pub(super) fn refusal(&self, access: &Access) -> Option<String> {
         match &access.kind {
-            AccessKind::Nothing | AccessKind::Fetch { .. } | AccessKind::Search { .. } | AccessKind::Call { .. } => None,
+            AccessKind::Nothing | AccessKind::Fetch { .. } | AccessKind::Search { .. } | AccessKind::Call { .. } => {
+                None
+            }
             AccessKind::Read { path } => self.closes(path).or_else(|| self.holds_closed(path)),
             AccessKind::Write { path } => self.closes(path),
             AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } => self.named_in(command),

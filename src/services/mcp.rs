@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
-use crate::config::{Config, Environment, Paths, PermissionSettings, ProjectRoot};
+use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
 use crate::mcp::{
     FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, ProjectChoice,
     ServerProcess,
@@ -48,12 +48,12 @@ impl ConfiguredServers {
     pub fn find(
         (environment, paths, config): (&Environment, Option<&Paths>, &Config),
         (cwd, ground): (&Path, &ProjectRoot),
-        settings: &[PermissionSettings],
+        settings: &[SettingsFile],
         services: &ProviderEnv,
     ) -> Self {
         let claude = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| environment.home());
         let variables = environment.clone();
-        let lists = |of: fn(&PermissionSettings) -> &[String]| settings.iter().flat_map(of).cloned().collect();
+        let lists = |of: fn(&SettingsFile) -> &[String]| settings.iter().flat_map(of).cloned().collect();
         let sources = McpSources {
             project: ground.is_project.then(|| ground.root.clone()),
             cwd: cwd.to_path_buf(),

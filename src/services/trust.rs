@@ -208,8 +208,14 @@ impl Watched {
         if self.found.trust == before {
             return;
         }
-        let came: Vec<String> =
-            self.found.trust.fresh.iter().filter(|item| !before.fresh.contains(item)).map(ToString::to_string).collect();
+        let came: Vec<String> = self
+            .found
+            .trust
+            .fresh
+            .iter()
+            .filter(|item| !before.fresh.contains(item))
+            .map(ToString::to_string)
+            .collect();
         self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;
         if !came.is_empty() {
             let (named, rest) = came.split_at(came.len().min(MAX_NAMED));
@@ -253,7 +259,8 @@ impl Watched {
 
     /// Writes down what the user trusts.
     async fn keep(&self) {
-        let (kept, is_trusted, brings) = (self.kept.clone(), self.found.trust.is_trusted, self.found.trust.brings.clone());
+        let (kept, is_trusted, brings) =
+            (self.kept.clone(), self.found.trust.is_trusted, self.found.trust.brings.clone());
         let write = move |kept: TrustedItems| if is_trusted { kept.add(brings) } else { kept.clear() };
         let written = spawn_blocking(move || kept.map_or(Ok(()), write)).await;
         if let Ok(Err(error)) = written {

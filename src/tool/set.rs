@@ -87,7 +87,8 @@ impl ToolSet {
     /// Returns the tools that are of use to an agent whose model is, or is not, at a service that searches the web itself.
     #[must_use]
     pub fn offered(&self, service_searches: bool) -> Self {
-        self.0.iter().filter(|tool| tool.is_offered(service_searches)).cloned().collect()
+        let tools = self.tools.iter().filter(|tool| tool.is_offered(service_searches)).cloned().collect();
+        Self { tools, late: self.late.clone() }
     }
 
     #[must_use]

@@ -94,6 +94,8 @@ fn kind(request: &ApprovalRequest) -> &'static str {
         AccessKind::Write { .. } => "edit",
         AccessKind::Read { .. } => "read outside",
         AccessKind::Fetch { .. } => "host of a page",
+        AccessKind::Search { .. } => "search of the web",
+        AccessKind::Call { .. } => "MCP tool",
         AccessKind::Nothing => "other",
     }
 }

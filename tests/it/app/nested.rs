@@ -193,7 +193,7 @@ fn a_number_shows_who_is_hidden_and_left_leads_back_to_who_is_seen() {
 fn a_branch_stays_in_its_column() {
     let mut stage = nested(200, 50);
     let regions = stage.app.regions();
-    assert_eq!(regions.columns(), 2);
+    assert_eq!(stage.columns(), 2);
     let x = |agent: u32| regions.pane(AgentId(agent)).unwrap().area.x;
     assert!([3, 4, 5, 6, 7, 8].iter().all(|agent| x(*agent) == x(1)) && x(2) > x(1));
     stage.keys("<alt+1><right>");

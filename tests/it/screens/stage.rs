@@ -50,6 +50,13 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// Returns how many columns of panes stand beside the conversation.
+    pub(crate) fn columns(&self) -> usize {
+        let regions = self.app.regions();
+        let beside = regions.panes.iter().map(|pane| pane.area.x).filter(|x| *x >= regions.agents_head.x);
+        beside.collect::<std::collections::BTreeSet<u16>>().len()
+    }
+
     pub(crate) fn new(width: u16, height: u16) -> Self {
         Self::with_setup(width, height, |_| {})
     }

@@ -63,13 +63,13 @@ fn descriptions_stand_in_line_where_there_is_room() {
 fn two_columns_stand_only_while_both_have_something_to_show() {
     let mut stage = four_agents(200, 50);
     stage.text();
-    assert_eq!(stage.app.regions().columns(), 2);
+    assert_eq!(stage.columns(), 2);
     for agent in [1, 3] {
         stage.ends(agent, Status::Completed, "<summary>done</summary>", None);
     }
     stage.text();
     stage.wait(4_000);
-    assert_eq!(stage.app.regions().columns(), 1, "nothing but titles would stand in the left one");
+    assert_eq!(stage.columns(), 1, "nothing but titles would stand in the left one");
 }
 
 #[test]
