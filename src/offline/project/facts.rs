@@ -142,7 +142,9 @@ impl AnswerPart for Facts {
         });
         let stated = lines.first().map(|line| format!("{lead} {}: `{}`.", line.cite(), quotable(&line.text)));
         let summary = readme.or(stated).unwrap_or_else(|| nothing.to_owned());
-        let findings = lines.iter().take(LISTED).map(CitedPlace::bullet).collect();
+        // A version or a license has one line, and others like it are of other things.
+        let listed = if matches!(self.0, Topic::EntryPoints | Topic::Toolchain) { LISTED } else { 1 };
+        let findings = lines.iter().take(listed).map(CitedPlace::bullet).collect();
         Report { summary, findings }
     }
 }

@@ -91,7 +91,7 @@ impl IndexedFiles {
     /// are found. What is found comes in the order of files.
     pub(super) fn scan<T: Send>(
         &self,
-        watch: &Watch,
+        watch: Option<&Watch>,
         most: usize,
         look: impl Fn(&mut TermReader, usize, &Path, &IndexedFile) -> Vec<T> + Sync,
     ) -> Vec<T> {
@@ -102,7 +102,7 @@ impl IndexedFiles {
             for _ in 0..threads {
                 scope.spawn(|| {
                     let mut reader = TermReader::default();
-                    while !watch.is_over() && count.load(Ordering::Relaxed) < most {
+                    while !watch.is_some_and(Watch::is_over) && count.load(Ordering::Relaxed) < most {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some((path, file)) = self.files.get(at) else { break };
                         let these = look(&mut reader, at, path, file);

@@ -176,7 +176,7 @@ fn look(
         SymbolsMode::Values => listing.values(&values(&indexed, query, &context.project, &watch)),
         SymbolsMode::Definitions => {
             let query = SymbolQuery::new(query);
-            let ranked = rank(&indexed, &query, wanted, &context.project, &watch);
+            let ranked = rank(&indexed, &query, wanted, &context.project);
             listing.definitions(&query, &ranked)
         }
     };

@@ -12,7 +12,6 @@ use super::outline::Symbol;
 use super::query_words::QueryWords;
 use super::standing::Standing;
 use super::word_counts::{WordCounts, real};
-use crate::tool::search::walk::Watch;
 
 /// BM25: how soon more of the same word adds nothing, and how much longer texts are marked down.
 const SATURATION: f32 = 1.2;
@@ -175,7 +174,6 @@ pub(super) fn rank(
     query: &SymbolQuery<'_>,
     wanted: WantedSymbols,
     project: &Path,
-    watch: &Watch,
 ) -> RankedSymbols {
     let standings = indexed.standings(project);
     if query.is_one_name {
@@ -187,7 +185,7 @@ pub(super) fn rank(
             }
         }
     }
-    let (hits, has_all) = scored(indexed, query, wanted, &standings, project, watch);
+    let (hits, has_all) = scored(indexed, query, wanted, &standings, project);
     let fit = if has_all && !query.is_one_name { QueryFit::AllWords } else { QueryFit::Nearest };
     RankedSymbols { hits, fit }
 }
@@ -277,10 +275,9 @@ fn scored(
     wanted: WantedSymbols,
     standings: &[Standing],
     project: &Path,
-    watch: &Watch,
 ) -> (Vec<SymbolHit>, bool) {
     let words = &query.words;
-    let counts = WordCounts::of(indexed, words, wanted, project, watch);
+    let counts = WordCounts::of(indexed, words, wanted, project);
     let rarities = WordCounts::rarities(counts.definitions, &counts.in_definitions);
     let file_rarities = WordCounts::rarities(indexed.files.len(), &counts.in_files);
     let sum: f32 = words.all().iter().map(|word| word.weight * rarities[word.own]).sum();

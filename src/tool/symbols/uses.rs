@@ -37,7 +37,7 @@ pub(super) struct NameUse {
 /// Returns the lines that have `name`, by file and line.
 pub(super) fn uses(indexed: &IndexedFiles, name: &str, watch: &Watch) -> Vec<NameUse> {
     let finder = Finder::new(name);
-    indexed.scan(watch, MAX_LINES, |_, at, path, file| {
+    indexed.scan(Some(watch), MAX_LINES, |_, at, path, file| {
         Languages::known().of(path).map(|language| in_file(at, path, file, language, &finder)).unwrap_or_default()
     })
 }

@@ -120,7 +120,7 @@ pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch:
     let asking: HashSet<u32> = asking.flat_map(terms_of).collect();
     let words = QueryWords::without(query, &asking);
     let standings: Vec<Standing> = indexed.standings(project);
-    let found = indexed.scan(watch, MAX_LINES, |reader, at, path, file| {
+    let found = indexed.scan(Some(watch), MAX_LINES, |reader, at, path, file| {
         if standings[at].is_test { Vec::new() } else { in_file(at, path, file, &words, &wanted, reader) }
     });
     let count = words.all().len();

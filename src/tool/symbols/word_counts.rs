@@ -10,7 +10,6 @@ use super::outline::Symbol;
 use super::query_words::QueryWords;
 use super::rank::WantedSymbols;
 use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader, text_length};
-use crate::tool::search::walk::Watch;
 
 /// What a word weighs by its field.
 const NAME_WEIGHT: f32 = 4.0;
@@ -58,14 +57,8 @@ pub(super) struct WordCounts {
 }
 
 impl WordCounts {
-    pub(super) fn of(
-        indexed: &IndexedFiles,
-        words: &QueryWords,
-        wanted: WantedSymbols,
-        project: &Path,
-        watch: &Watch,
-    ) -> Self {
-        let files = indexed.scan(watch, usize::MAX, |reader, at, path, file| {
+    pub(super) fn of(indexed: &IndexedFiles, words: &QueryWords, wanted: WantedSymbols, project: &Path) -> Self {
+        let files = indexed.scan(None, usize::MAX, |reader, at, path, file| {
             let mut found = CountedFile::of(at, file, words);
             found.add_path(path, file, words, wanted, project, reader);
             (!found.definitions.is_empty()).then_some(found).into_iter().collect()
