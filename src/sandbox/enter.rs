@@ -90,9 +90,9 @@ fn unshare_with_users(spaces: CloneFlags) -> Result<(), SandboxError> {
 fn hand_on_rights() -> rustix::io::Result<()> {
     let rights = capabilities(None)?.permitted;
     set_capabilities(None, CapabilitySets { effective: rights, permitted: rights, inheritable: rights })?;
-    let each =
+    let mut each =
         (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit)).filter(|right| rights.contains(*right));
-    each.into_iter().try_for_each(|right| configure_capability_in_ambient_set(right, true))
+    each.try_for_each(|right| configure_capability_in_ambient_set(right, true))
 }
 
 /// Makes the network of its own work, and returns the socket on which it hears of those who want out.

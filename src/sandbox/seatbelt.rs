@@ -48,9 +48,6 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> Result<String, PathBuf> {
         }
         Ok::<(), PathBuf>(())
     };
-    fn all(paths: &[PathBuf]) -> impl Iterator<Item = &Path> {
-        paths.iter().map(PathBuf::as_path)
-    }
     rule("allow file-write*", "subpath", &mut all(&policy.writable))?;
     rule("allow file-write-data", "literal", &mut DEVICES.iter().map(Path::new))?;
     let kept = || all(&policy.protected).chain(policy.vacant.iter().map(|(path, _)| path.as_path()));
@@ -69,6 +66,10 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> Result<String, PathBuf> {
         profile.push_str("(allow network*)\n(allow system-socket)\n");
     }
     Ok(profile)
+}
+
+fn all(paths: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    paths.iter().map(PathBuf::as_path)
 }
 
 /// Returns a path as a profile writes it.

@@ -193,9 +193,12 @@ impl Watched {
         let before = std::mem::take(&mut self.found.trust.brings);
         let others = before.iter().filter(|item| item.kind != BroughtKind::Agent).cloned();
         let brings: BTreeSet<BroughtItem> = others.chain(agents).chain(hooks).collect();
-        let is_fresh = |item: &BroughtItem| match self.found.trust.is_trusted {
-            true => !self.found.library.trust().has(item),
-            false => self.found.trust.fresh.contains(item) || !before.contains(item),
+        let is_fresh = |item: &BroughtItem| {
+            if self.found.trust.is_trusted {
+                !self.found.library.trust().has(item)
+            } else {
+                self.found.trust.fresh.contains(item) || !before.contains(item)
+            }
         };
         self.found.trust.fresh = brings.iter().filter(|item| is_fresh(item)).cloned().collect();
         self.found.trust.brings = brings.into_iter().collect();

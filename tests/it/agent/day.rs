@@ -151,6 +151,7 @@ async fn count(
 /// `cargo test --test it -- --ignored --nocapture day_of_work` prints the count.
 #[tokio::test]
 #[ignore = "two hundred commands take their time"]
+#[allow(clippy::print_stdout, reason = "the count is what it is run for")]
 async fn a_day_of_work_asks_little() {
     let outside = tempfile::tempdir().unwrap();
     let outside = outside.path().canonicalize().unwrap();
