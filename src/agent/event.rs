@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::author::Author;
 use super::context::ContextEvent;
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
@@ -449,26 +450,6 @@ pub struct SpawnOptions {
 #[expect(clippy::borrowed_box, reason = "serde hands over a reference to the field")]
 fn no_options(options: &Box<SpawnOptions>) -> bool {
     **options == SpawnOptions::default()
-}
-
-/// Who wrote a message that joined a transcript.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Author {
-    /// The user; of a subagent's first message, its parent.
-    #[default]
-    User,
-    Parent,
-    /// This program, such as at a limit.
-    Program,
-    /// The subagents whose reports these are.
-    Subagents(Vec<AgentId>),
-}
-
-impl Author {
-    pub(super) fn is_user(&self) -> bool {
-        *self == Self::User
-    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ use crate::tool::{Freshness, ToolSet};
 mod aside;
 mod asking;
 mod attempt;
+mod author;
 pub mod budget;
 mod context;
 mod disk;
@@ -40,14 +41,15 @@ mod watchdog;
 mod worktrees;
 
 pub use crate::message::Spent;
+pub use author::Author;
 pub use budget::Budget;
 pub use context::summary::summary_in;
 pub use context::{ContextEvent, ContextPart, ContextUse, PartKind};
 pub use disk::read_from_disk;
 pub use driver::{compact, run};
 pub use event::{
-    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, Spawn, SpawnOptions,
-    ToolEvent, TurnEvent, rewound_words,
+    AgentEvent, Bounds, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, Spawn, SpawnOptions, ToolEvent,
+    TurnEvent, rewound_words,
 };
 pub use hooks::{HookListener, context_words};
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};

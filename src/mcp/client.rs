@@ -6,6 +6,7 @@
 #![expect(deprecated, reason = "servers log in the way that the newest protocol gives up")]
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ impl ClientHandler for Listener {
     }
 }
 
-pub(super) type Connection = RunningService<RoleClient, Listener>;
+pub(super) type McpConnection = RunningService<RoleClient, Listener>;
 
 /// What a connected server offers.
 #[derive(Debug, Clone, Default)]
@@ -230,7 +231,11 @@ pub(super) fn resource_of(contents: ResourceContents) -> McpContent {
 }
 
 /// Shakes hands over a transport, within a time.
-pub(super) async fn connect<T, E, A>(transport: T, listener: Listener, within: Duration) -> Result<Connection, String>
+pub(super) async fn connect<T, E, A>(
+    transport: T,
+    listener: Listener,
+    within: Duration,
+) -> Result<McpConnection, String>
 where
     T: rmcp::transport::IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -243,16 +248,21 @@ where
     }
 }
 
+const ENDED: &str = "it has ended before it answered";
+
 fn words(error: &rmcp::service::ClientInitializeError) -> String {
     use rmcp::service::ClientInitializeError as Error;
     let text = match error {
-        Error::ConnectionClosed(_) => "it has ended before it answered".to_owned(),
+        Error::ConnectionClosed(_) => ENDED.to_owned(),
         Error::TransportError { error, .. } => {
-            let mut root: &dyn std::error::Error = error.error.as_ref();
+            let mut root: &(dyn std::error::Error + 'static) = error.error.as_ref();
             while let Some(source) = root.source() {
                 root = source;
             }
-            root.to_string()
+            match root.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+                Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => ENDED.to_owned(),
+                _ => root.to_string(),
+            }
         }
         error => error.to_string(),
     };

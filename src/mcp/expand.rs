@@ -4,10 +4,10 @@
 //! is missing, or may not be named, is an error and never an empty text.
 
 /// Says what a variable holds; `Err` says why it may not be used.
-pub(super) type Lookup<'a> = dyn Fn(&str) -> Result<Option<String>, String> + 'a;
+pub(super) type VariableLookup<'a> = dyn Fn(&str) -> Result<Option<String>, String> + 'a;
 
 /// Replaces the variables of a text. The error names the one that cannot be.
-pub(super) fn expand(text: &str, lookup: &Lookup<'_>) -> Result<String, String> {
+pub(super) fn expand(text: &str, lookup: &VariableLookup<'_>) -> Result<String, String> {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::McpSetup;
-use super::client::{self, Connection, Listener, Offered};
+use super::client::{self, Listener, McpConnection, Offered};
 use super::config::{McpConfig, McpWay};
 use super::facts::{McpFacts, McpState};
 use super::log::ServerLog;
@@ -55,7 +55,7 @@ struct Held {
 
 /// A server that answers.
 struct Live {
-    connection: Connection,
+    connection: McpConnection,
     process: Option<Box<dyn ServerProcess>>,
     reading: Option<JoinHandle<()>>,
     changed: Arc<Notify>,

@@ -117,15 +117,6 @@ impl Rule {
         matches_form(&pattern, &tool) || whole_server()
     }
 
-    /// Returns `true` if this may name a tool whose name begins so.
-    pub(super) fn may_name_below(&self, prefix: &str) -> bool {
-        let (pattern, prefix) = (self.tool.to_ascii_lowercase(), prefix.to_ascii_lowercase());
-        match pattern.split_once('*') {
-            Some((fixed, _)) => fixed.starts_with(&prefix) || prefix.starts_with(fixed),
-            None => pattern.starts_with(&prefix) || self.names(&format!("{prefix}x")),
-        }
-    }
-
     /// Returns `true` if this is about every use of the tool.
     pub fn is_whole(&self) -> bool {
         matches!(self.scope, Scope::Whole)

@@ -38,7 +38,7 @@ impl Rules {
 
     /// Returns `true` if the lists may leave some tool whose name begins so.
     pub(super) fn leave_below(&self, prefix: &str) -> bool {
-        self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_clear() && rule.may_name_below(prefix)))
+        self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_clear() && may_name_below(rule, prefix)))
     }
 
     /// Returns `true` if an entry is about reading some paths only.
@@ -102,4 +102,13 @@ impl Rules {
 
 fn quoted(texts: &[&str]) -> String {
     texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns `true` if an entry may name a tool whose name begins so.
+fn may_name_below(rule: &Rule, prefix: &str) -> bool {
+    let (pattern, prefix) = (rule.tool().to_ascii_lowercase(), prefix.to_ascii_lowercase());
+    match pattern.split_once('*') {
+        Some((fixed, _)) => fixed.starts_with(&prefix) || prefix.starts_with(fixed),
+        None => pattern.starts_with(&prefix) || rule.names(&format!("{prefix}x")),
+    }
 }

@@ -146,10 +146,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         Ok(paths) => (Some(paths), None),
         Err(error) => (None, Some(Diagnostic::new(error.to_string()))),
     };
-    let wanted = match &options.resume {
-        Some(resume) => Some(resume.find(paths.as_ref(), &ground.root)?),
-        None => None,
-    };
+    let wanted = options.resume.as_ref().map(|resume| resume.find(paths.as_ref(), &ground.root)).transpose()?;
     if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.cwd != cwd) {
         (cwd, ground) = working_folder(&wanted.cwd, &environment)
             .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
@@ -188,10 +185,6 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
             .ok(),
         (None, None) => None,
     };
-    let subagents = Subagents {
-        model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
-        user_dirs: user_dirs(&environment),
-    };
     let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets.clone());
     let (store, saved) = match (wanted, &paths) {
         (Some(wanted), Some(paths)) => {
@@ -218,7 +211,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         agent,
         services,
         engine,
-        subagents,
+        subagents: subagents(&environment),
         store,
         saved,
     })
@@ -240,6 +233,11 @@ fn lead_definition(library: &Library, name: &str) -> anyhow::Result<Arc<AgentDef
         let names: Vec<String> = catalog.names().iter().map(|name| sanitize_line(name).into_owned()).collect();
         format!("no agent `{name}`; available: {}", names.join(", "))
     })
+}
+
+fn subagents(environment: &config::Environment) -> Subagents {
+    let model = environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned);
+    Subagents { model, user_dirs: user_dirs(environment) }
 }
 
 fn user_dirs(environment: &config::Environment) -> UserDirs {

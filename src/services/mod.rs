@@ -54,7 +54,7 @@ pub use signals::{EndSignal, SignalEvent, Signals};
 pub use trust::check_trust;
 
 use crate::agent::{LogEvent, Place, Sink};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Paths};
 use crate::definition::{AgentDefinition, Library};
 use crate::message::Diagnostic;
 use crate::offline::Pace;
@@ -79,19 +79,16 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
-    let Bootstrap { rules, settings, trust, memory, servers, services, engine, .. } = bootstrap;
-    let Bootstrap { subagents, store, saved, .. } = bootstrap;
+    let Bootstrap { rules, settings, trust, memory, servers, services, engine, subagents, store, saved, .. } =
+        bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
     let sink = Sink::new(listeners, secrets.clone());
     say(&diagnostics, &sink).await;
-    if let Some(paths) = paths.as_ref().filter(|_| options.kind == SessionKind::Live) {
-        let place = (paths.state_dir.as_path(), place.project.as_path(), store.as_ref().map(Store::dir));
-        let says = options.front_end != FrontEnd::Headless && saved.is_none();
-        earlier::attend(place, says, limits::retention(&config), &sink).await;
-    }
+    let says = options.front_end != FrontEnd::Headless && saved.is_none();
+    attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
     let approvals = ApprovalQueue::default();
     kept.agents = agent_files(options.kind, &library, &sink).await;
     let made_of = permissions::MadeOf {
@@ -143,8 +140,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = wishes(&options, &config, services);
-    let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
-    let means = ConnectMeans { pace: pace(options.front_end), rate_limiters, known };
+    let means = connect_means(options.front_end, rate_limiters, paths.as_ref());
     let resolve = tree.setup().resolve_model.clone();
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
     let connecting = if let Some(parts) = demo {
@@ -185,6 +181,24 @@ fn described(
     SessionMeta::new(place.cwd.as_ref().clone(), place.project.as_ref().clone(), forked_from)
         .demo(kind == SessionKind::Demo)
         .working_as(agent.map(|agent| agent.name.clone()))
+}
+
+/// Looks after the sessions that came before, and says what became of them if that is wanted.
+async fn attend_earlier(
+    (options, config): (&Options, &Config),
+    (paths, store, place): (Option<&Paths>, Option<&Store>, &Place),
+    says: bool,
+    sink: &Sink,
+) {
+    let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live) else { return };
+    let place = (paths.state_dir.as_path(), place.project.as_path(), store.map(Store::dir));
+    earlier::attend(place, says, limits::retention(config), sink).await;
+}
+
+/// Returns by what a model is connected.
+fn connect_means(front_end: FrontEnd, rate_limiters: RateLimiters, paths: Option<&Paths>) -> ConnectMeans {
+    let known = KnownServers::new(paths.map(|paths| paths.state_dir.as_path()));
+    ConnectMeans { pace: pace(front_end), rate_limiters, known }
 }
 
 /// Works the schemas out, once: the first request need not wait for that.

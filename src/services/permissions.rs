@@ -70,7 +70,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let running = mcp::of_session(&shell, &place.cwd, options.kind, mcp::HEAD_START);
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
     let library = library.clone();
-    let found = trust::Found {
+    let found = trust::TrustParts {
         trust,
         rules,
         library,

@@ -101,7 +101,7 @@ pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
 }
 
 /// What depends on whether the folder is trusted.
-pub(super) struct Found {
+pub(super) struct TrustParts {
     pub(super) trust: FolderTrust,
     pub(super) rules: SessionRules,
     pub(super) library: Arc<Library>,
@@ -114,7 +114,7 @@ pub(super) struct Found {
     pub(super) running: McpServers,
 }
 
-impl Found {
+impl TrustParts {
     /// Lets all but rules and agent files act as far as the folder is trusted.
     async fn put_in_force(&self, sink: &Sink) {
         let trust = &self.trust;
@@ -135,7 +135,7 @@ impl Found {
 /// Says what the folder brings, and starts to carry out what the user says of that. Returns where it goes what they trust;
 /// nothing takes it back.
 pub(super) async fn attend(
-    found: Found,
+    found: TrustParts,
     place: (Option<&Paths>, &Place),
     (permissions, sink): (&Permissions, &Sink),
     handles: &mut SessionHandles,
@@ -178,7 +178,7 @@ pub(super) async fn attend(
 
 /// What the folder brings, while the program runs.
 struct Watched {
-    found: Found,
+    found: TrustParts,
     project: Arc<PathBuf>,
     kept: Option<TrustedItems>,
     permissions: Permissions,

@@ -77,12 +77,10 @@ pub enum Command {
     TestSandbox {
         path: PathBuf,
     },
-    /// Starts an MCP server anew.
-    RestartServer {
-        name: String,
+    /// Says how the MCP servers are, and starts one anew if it is named.
+    Servers {
+        restart: Option<String>,
     },
-    /// Asks how the MCP servers are.
-    LookAtServers,
     /// Lets another model answer the main agent from its next message on, or a subagent from its next run on.
     UseModel {
         agent: AgentId,

@@ -310,15 +310,13 @@ impl Tree {
         }
     }
 
-    /// Starts an MCP server anew, or says why not.
-    pub(in crate::subagent) async fn restart_server(&self, name: &str) {
-        if let Err(error) = self.setup().servers.restart(name) {
+    /// Says how the MCP servers are, and starts one anew if it is named, or says why not.
+    pub(in crate::subagent) async fn look_at_servers(&self, restart: Option<String>) {
+        if let Some(name) = restart
+            && let Err(error) = self.setup().servers.restart(&name)
+        {
             self.sink().notify(format!("{}.", sanitize_line(&error.to_string()))).await;
         }
-    }
-
-    /// Says how the MCP servers are.
-    pub(in crate::subagent) async fn look_at_servers(&self) {
         let servers = self.setup().servers.facts();
         self.sink().emit_session_unhindered(SessionEvent::ServersChanged { servers }).await;
     }

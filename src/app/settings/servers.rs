@@ -51,7 +51,7 @@ pub(in crate::app) static SERVERS: ListKind = ListKind {
         if let Some(server) = app.settings.servers.get(chosen) {
             let name = server.name.clone();
             app.out.inform(format!("restarting {}", sanitize_line(&name)));
-            app.out.send(Command::RestartServer { name });
+            app.out.send(Command::Servers { restart: Some(name) });
         }
     })],
     shows_choice: true,
@@ -82,13 +82,13 @@ fn show(app: &mut App, server: &McpFacts) {
 pub(in crate::app) fn slash(app: &mut App, words: &str) {
     match McpCommand::parse(words) {
         McpCommand::List => {
-            app.out.send(Command::LookAtServers);
+            app.out.send(Command::Servers { restart: None });
             app.overlay.open(Popup::list(&SERVERS));
         }
         McpCommand::Show(name) => match app.settings.servers.iter().find(|server| server.name == name).cloned() {
             Some(server) => show(app, &server),
             None => app.out.warn(format!("no MCP server {}; usage: {MCP_USAGE}", sanitize_line(&name))),
         },
-        McpCommand::Restart(name) => app.out.send(Command::RestartServer { name }),
+        McpCommand::Restart(name) => app.out.send(Command::Servers { restart: Some(name) }),
     }
 }

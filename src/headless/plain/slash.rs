@@ -104,7 +104,7 @@ impl PlainSession for Session {
         match McpCommand::parse(words) {
             McpCommand::List => self.say(self.facts.servers()),
             McpCommand::Show(name) => self.say(self.facts.server(&name)),
-            McpCommand::Restart(name) => self.order(Command::RestartServer { name }),
+            McpCommand::Restart(name) => self.order(Command::Servers { restart: Some(name) }),
         }
     }
 

@@ -144,13 +144,19 @@ fn ranked(tools: Vec<FoundTool>, query: &str) -> Vec<FoundTool> {
         return tools.into_iter().filter(is_meant).collect();
     }
     let query = query.to_lowercase();
-    let words: Vec<&str> = query.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
+    let words: Vec<&str> = words_of(&query).collect();
     let score = |(_, info): &FoundTool| -> usize {
         let (name, about) = (info.name.to_lowercase(), info.description.to_lowercase());
-        words.iter().map(|word| 4 * usize::from(name.contains(word)) + usize::from(about.contains(word))).sum()
+        let begun = |text: &str, word: &str| usize::from(words_of(text).any(|known| known.starts_with(word)));
+        words.iter().map(|word| 4 * begun(&name, word) + begun(&about, word)).sum()
     };
     let mut scored: Vec<(usize, FoundTool)> = tools.into_iter().map(|tool| (score(&tool), tool)).collect();
     scored.retain(|(score, _)| *score > 0);
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     scored.into_iter().map(|(_, tool)| tool).collect()
+}
+
+/// Returns the words that tell tools apart.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2 && *word != "mcp")
 }

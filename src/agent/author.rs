@@ -1,0 +1,25 @@
+//! Who speaks in a transcript.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::AgentId;
+
+/// Who wrote a message that joined a transcript.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// The user; of a subagent's first message, its parent.
+    #[default]
+    User,
+    Parent,
+    /// This program, such as at a limit.
+    Program,
+    /// The subagents whose reports these are.
+    Subagents(Vec<AgentId>),
+}
+
+impl Author {
+    pub(super) fn is_user(&self) -> bool {
+        *self == Self::User
+    }
+}
