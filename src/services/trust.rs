@@ -147,7 +147,7 @@ pub(super) async fn attend(
     if !trust.brings.is_empty() {
         sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
     }
-    if !trust.is_trusted {
+    if !trust.is_trusted && !trust.brings.is_empty() {
         sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
     }
     let kept = place.0.map(|paths| kept(paths, place.1));

@@ -14,11 +14,12 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "docs/agents.md",
     "docs/configuration.md",
     "docs/headless.md",
+    "docs/hooks.md",
     "docs/keys.md",
     "docs/mcp.md",
     "docs/memory.md",

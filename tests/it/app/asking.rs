@@ -238,7 +238,7 @@ fn an_escape_and_a_letter_of_vi_are_no_answer() {
     assert_eq!(answers(&stage.keys("<alt+a>")), [], "esc and a letter, in an empty composer too");
     stage.keys("ihello");
     assert_eq!(answers(&stage.keys("<alt+a><alt+y>")), []);
-    assert!(stage.text().contains("in vi keys"), "{}", stage.text());
+    assert!(stage.text().contains("in vi mode"), "{}", stage.text());
     stage.keys("<f6>");
     assert_eq!(answers(&stage.keys("y")), [Answer::Once]);
 }
