@@ -170,11 +170,11 @@ fn agents(bootstrap: &Bootstrap) -> Vec<Finding> {
     for listed in files {
         let state = if listed.definition.is_none() { FindingState::Broken } else { FindingState::Note };
         let place = listed.source.identity();
-        let faults = listed.diagnostics.iter().map(|known| {
+        let errors = listed.diagnostics.iter().map(|known| {
             let line = known.line.map(|line| format!(":{line}")).unwrap_or_default();
             Finding::new(state, format!("{place}{line}: {}", known.message))
         });
-        findings.extend(faults);
+        findings.extend(errors);
     }
     findings
 }

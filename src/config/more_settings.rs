@@ -19,7 +19,7 @@ pub struct MoreSettings {
     /// Every key of the file, in its order.
     pub keys: Vec<(String, SettingsKey)>,
     /// What is wrong with those that count.
-    pub faults: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 /// What becomes of a key.
@@ -75,7 +75,7 @@ impl MoreSettings {
                 ("allowManagedHooksOnly", Value::Bool(on)) => read.only_managed_hooks = *on,
                 ("env", Value::Object(variables)) => read.take_variables(variables),
                 ("disableAllHooks" | "allowManagedHooksOnly" | "env", _) => {
-                    read.faults.push(format!("`{key}` has a value that is not understood; it does nothing."));
+                    read.errors.push(format!("`{key}` has a value that is not understood; it does nothing."));
                 }
                 _ => {}
             }
@@ -90,12 +90,12 @@ impl MoreSettings {
                 Value::Number(number) => number.to_string(),
                 Value::Bool(on) => on.to_string(),
                 _ => {
-                    self.faults.push(format!("`env.{name}` is no text; it is not set."));
+                    self.errors.push(format!("`env.{name}` is no text; it is not set."));
                     continue;
                 }
             };
             if value.contains('\0') {
-                self.faults.push(format!("`env.{name}` holds a NUL; it is not set."));
+                self.errors.push(format!("`env.{name}` holds a NUL; it is not set."));
             } else {
                 self.variables.push((name.clone(), value));
             }

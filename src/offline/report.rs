@@ -53,7 +53,8 @@ impl Report {
     pub(super) fn join(reports: Vec<Self>) -> Self {
         let mut joined = Self::default();
         for report in reports {
-            joined.summary = format!("{} {}", joined.summary, report.summary.trim()).trim().to_owned();
+            let summary = format!("{} {}", joined.summary, report.summary.trim());
+            summary.trim().clone_into(&mut joined.summary);
             // An excerpt has lines that another one has too.
             let is_list = |line: &String| line.starts_with("- ");
             let news = report.findings.into_iter().filter(|line| !is_list(line) || !joined.findings.contains(line));

@@ -129,7 +129,7 @@ pub struct FolderTrust {
     /// Whether what it brings is in use, but for what is fresh.
     pub is_trusted: bool,
     /// What of it has come or changed since the user trusted the folder.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fresh: Vec<BroughtItem>,
 }
 

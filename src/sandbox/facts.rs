@@ -20,11 +20,11 @@ pub struct SandboxFacts {
     pub protected: Vec<String>,
     pub hidden: Vec<String>,
     /// Why they see the names of other processes; `None` if they see their own only.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_processes: Option<String>,
     pub has_network: bool,
     /// Whether nobody has tried yet that it holds, as on macOS.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_untested: bool,
     /// Hosts that they can reach where they have no network.
     #[serde(default)]

@@ -47,13 +47,13 @@ impl SessionSettings {
             let (path, tier, keys) = (file.path.clone(), file.tier, more.keys.clone());
             all.files.push(SettingsSummary { path, tier, keys });
             let mut say = |text: String| diagnostics.push(Diagnostic::in_file(&file.path, text));
-            more.faults.iter().cloned().for_each(&mut say);
+            more.errors.iter().cloned().for_each(&mut say);
             if let Some(hooks) = &more.hooks {
                 let source =
                     HookSource { place: file.path.to_string_lossy().into_owned().into(), is_projects, is_managed };
-                let (handlers, faults) = HookHandler::read(hooks, &source);
+                let (handlers, errors) = HookHandler::read(hooks, &source);
                 all.hooks.extend(handlers);
-                faults.into_iter().for_each(&mut say);
+                errors.into_iter().for_each(&mut say);
             }
             match (more.disables_hooks, file.tier) {
                 (false, _) => {}

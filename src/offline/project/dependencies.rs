@@ -65,7 +65,6 @@ impl AnswerPart for Dependencies {
         let told = |(_, name, _): &&(bool, String, String)| self.named.count() > 0 && self.named.told(name) > 0;
         let names = self.named.names();
         let summary = match (own.iter().chain(&others).find(told), own.as_slice()) {
-            (Some((false, name, cite)), _) => format!("It depends on `{name}` ({cite})."),
             (Some((true, name, cite)), _) => format!("For development it needs `{name}` ({cite})."),
             (None, []) if others.is_empty() => {
                 "Nothing certain: no manifest that I know names a dependency.".to_owned()
@@ -74,7 +73,7 @@ impl AnswerPart for Dependencies {
                 format!("I found nothing certain for {names}: no dependency is named so. There are these.")
             }
             (None, []) => "It has dependencies for development only.".to_owned(),
-            (None, [(_, name, cite)]) => format!("It depends on `{name}` ({cite})."),
+            (Some((false, name, cite)), _) | (None, [(_, name, cite)]) => format!("It depends on `{name}` ({cite})."),
             (None, [(_, name, cite), ..]) => {
                 format!("It depends on {} packages, the first of them `{name}` ({cite}).", own.len())
             }

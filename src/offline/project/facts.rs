@@ -14,7 +14,7 @@ use crate::offline::text::{lists, sentence};
 
 /// One topic that lines state.
 #[derive(Debug)]
-pub(crate) struct Facts(pub(crate) Topic);
+pub(crate) struct StatedFacts(pub(crate) Topic);
 
 /// Lines looked at, and listed.
 const MOST: usize = 60;
@@ -79,7 +79,7 @@ const ABOUT: Row = (
     "No README and no manifest says what the project is.",
 );
 
-impl Facts {
+impl StatedFacts {
     fn row(&self) -> Row {
         match self.0 {
             Topic::Version => VERSION,
@@ -123,7 +123,7 @@ impl Facts {
     }
 }
 
-impl AnswerPart for Facts {
+impl AnswerPart for StatedFacts {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         let readme = PlannedCall::glob(READMES);
         match n {
@@ -136,7 +136,9 @@ impl AnswerPart for Facts {
     fn report(&self, evidence: &Evidence) -> Report {
         let (_, lead, nothing) = self.row();
         let lines = self.lines(evidence);
-        let readme = evidence.paths(&PlannedCall::glob(READMES)).into_iter().next().and_then(|path| {
+        // The same evidence may serve other topics, too.
+        let readmes = if self.0 == Topic::About { evidence.paths(&PlannedCall::glob(READMES)) } else { Vec::new() };
+        let readme = readmes.into_iter().next().and_then(|path| {
             let (line, text) = first_paragraph(&evidence.lines_of(&path))?;
             Some(format!("The README says (`{path}:{line}`): {}.", safe(&sentence(&text, 300))))
         });

@@ -9,7 +9,7 @@ mod manifest;
 mod testing;
 
 use dependencies::Dependencies;
-use facts::Facts;
+use facts::StatedFacts;
 use testing::Testing;
 
 use super::report::AnswerPart;
@@ -24,7 +24,7 @@ pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
         Topic::TestRun => Box::new(Testing { run: Some(Terms::of(text).without("test tests run project")) }),
         Topic::GitHistory => Box::new(GitHistory::default()),
         Topic::Dependencies => Box::new(Dependencies { named: beside(topic, text) }),
-        _ => Box::new(Facts(topic)),
+        _ => Box::new(StatedFacts(topic)),
     }
 }
 

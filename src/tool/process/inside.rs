@@ -83,10 +83,7 @@ impl Shell {
 
     async fn try_sandbox(&self) -> Option<String> {
         let sandbox = self.sandbox()?;
-        let refusal = match self.try_once(sandbox).await {
-            None => return None,
-            Some(why) => why,
-        };
+        let refusal = self.try_once(sandbox).await?;
         // Some containers refuse a `/proc` for processes with numbers of their own. All else holds without.
         sandbox.share_processes(refusal);
         let why = self.try_once(sandbox).await?;

@@ -152,7 +152,7 @@ impl Shell {
 }
 
 /// What is started below a supervisor.
-pub(super) struct Launch {
+pub(super) struct ProgramLaunch {
     /// The program and its arguments.
     pub(super) words: Vec<OsString>,
     pub(super) cwd: PathBuf,
@@ -205,7 +205,7 @@ impl Group {
         let line = [OsString::from("-c"), OsString::from("--"), command];
         let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh")).into_os_string();
         let words = std::iter::once(program).chain(line).collect();
-        let launch = Launch { words, cwd, environment, policy, input: Vec::new() };
+        let launch = ProgramLaunch { words, cwd, environment, policy, input: Vec::new() };
         let (reader, writer) = io::pipe()?;
         let errors = writer.try_clone()?;
         let group = Self::launch(shell, launch, [writer, errors]).await?;
@@ -213,15 +213,15 @@ impl Group {
     }
 
     /// Starts a program, without a terminal, below a supervisor, with its output and its errors going to these pipes.
-    pub(super) async fn launch(shell: &Shell, launch: Launch, outputs: [PipeWriter; 2]) -> io::Result<Self> {
+    pub(super) async fn launch(shell: &Shell, launch: ProgramLaunch, outputs: [PipeWriter; 2]) -> io::Result<Self> {
         let shell = shell.clone();
         // On a thread: the system takes its time, and no paused clock runs on meanwhile.
         let starting = move || Self::spawn(shell, launch, outputs);
         tokio::task::spawn_blocking(starting).await.map_err(io::Error::other)?
     }
 
-    fn spawn(shell: Shell, launch: Launch, [output, errors]: [PipeWriter; 2]) -> io::Result<Self> {
-        let Launch { words, cwd, environment, policy, input } = launch;
+    fn spawn(shell: Shell, launch: ProgramLaunch, [output, errors]: [PipeWriter; 2]) -> io::Result<Self> {
+        let ProgramLaunch { words, cwd, environment, policy, input } = launch;
         let mut builder = Command::new(&shell.supervisor);
         builder.arg(SUPERVISE).current_dir(cwd).env_clear().envs(environment).stdout(output).stderr(errors);
         Self::begin(shell, builder, &request(policy.as_ref(), &words, &input)?)

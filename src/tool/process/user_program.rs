@@ -13,7 +13,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Group, Launch, Shell, with};
+use super::{Group, ProgramLaunch, Shell, with};
 use crate::program::SearchPath;
 
 /// Bytes that are kept of each output.
@@ -71,7 +71,7 @@ impl Shell {
         };
         let environment = with(self.environment(), variables);
         let deadline = Instant::now() + limit;
-        let launch = Launch { words, cwd, environment, policy: None, input };
+        let launch = ProgramLaunch { words, cwd, environment, policy: None, input };
         let started = tokio::select! {
             biased;
             () = stop.cancelled() => return UserProgramEnd::Stopped,
@@ -84,7 +84,7 @@ impl Shell {
     }
 }
 
-async fn start(shell: &Shell, launch: Launch) -> io::Result<Running> {
+async fn start(shell: &Shell, launch: ProgramLaunch) -> io::Result<Running> {
     let ((output, ours), (errors, theirs)) = (io::pipe()?, io::pipe()?);
     let group = Group::launch(shell, launch, [ours, theirs]).await?;
     let kept = |reader: io::PipeReader| Ok::<_, io::Error>(Kept::of(Receiver::from_owned_fd(reader.into())?));

@@ -345,7 +345,7 @@ async fn a_call_never_widens_what_an_agent_may_have() {
 
 #[tokio::test]
 async fn an_agent_of_which_no_tool_is_known_is_refused() {
-    let file = "---\nname: lost\ndescription: d\ntools: WebSearch, mcp__x\n---\nYou search.";
+    let file = "---\nname: lost\ndescription: d\ntools: Browser, mcp__x\n---\nYou search.";
     let source = Source { tier: Tier::BuiltIn, path: None };
     let provider = script(&[
         reply(
@@ -360,7 +360,7 @@ async fn an_agent_of_which_no_tool_is_known_is_refused() {
     let mut session = Session::start(parts);
     session.ask("go").await;
     let text = results(&last_of_main(&provider))[0].joined_text();
-    assert!(text.contains("WebSearch is not a tool, mcp__x is not a tool"), "{text}");
+    assert!(text.contains("Browser is not a tool, mcp__x is not a tool"), "{text}");
     assert!(session.quit().await.iter().all(|event| !matches!(event.kind, EventKind::Spawned(_))));
 }
 

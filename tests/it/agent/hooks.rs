@@ -358,7 +358,7 @@ async fn hooks_of_an_agent_file_hold_for_that_agent_and_those_below_it() {
         told.iter().map(|input| (&input["hook_event_name"], &input["agent_id"])).collect();
     assert_eq!(
         heard,
-        [(&json!("PreToolUse"), &json!("other-1")), (&json!("SubagentStop"), &json!("careful-1"))],
+        [(&json!("PreToolUse"), &json!("other-2")), (&json!("SubagentStop"), &json!("careful-1"))],
         "the end of an agent is its own"
     );
 }

@@ -119,10 +119,10 @@ async fn its_first_words_come_before_the_first_message() {
 #[tokio::test]
 async fn one_of_which_no_tool_is_left_says_so() {
     let provider = script(&[reply(json!({}), vec![json!({"say": "done"})])]);
-    let mut session = Session::start(led(&provider, defined("name: lead\ntools: WebSearch, mcp__x__*")));
+    let mut session = Session::start(led(&provider, defined("name: lead\ntools: Browser, mcp__x__*")));
     let outcome = session.ask("go").await;
     assert_eq!(outcome.status, Status::Failed);
     let reason = outcome.reason.unwrap();
-    assert!(reason.contains("WebSearch is not a tool, mcp__x__* is not a tool"), "{reason}");
+    assert!(reason.contains("Browser is not a tool, mcp__x__* is not a tool"), "{reason}");
     session.quit().await;
 }

@@ -142,7 +142,7 @@ async fn nothing_is_taken_back_while_agents_run_or_of_another_conversation() {
     session.say("slow");
     session.wait(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Ended { .. })).then_some(())).await;
     session.send(request("slow", 1));
-    assert!(refused(&mut session).await.contains("agents still run"));
+    assert!(refused(&mut session).await.contains("agents are still running"));
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
     for (said, messages) in [("another", 1), ("slow", 2), ("slow", usize::MAX)] {
         session.send(request(said, messages));

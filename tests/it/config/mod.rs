@@ -426,7 +426,7 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
     );
     for (line, column, keys, words) in [
         (2, 1, "base = \"https://h/v1\"", "unknown field `base`, expected one of `display`, `wire`, `url`"),
-        (2, 8, "wire = \"grpc\"", "unknown variant `grpc`, expected `anthropic` or `openai`"),
+        (2, 8, "wire = \"grpc\"", "unknown variant `grpc`, expected one of `anthropic`, `openai`, `responses`"),
         (1, 1, "wire = \"openai\"", "missing field `url`"),
         (
             2,

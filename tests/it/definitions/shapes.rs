@@ -39,7 +39,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("bom-crlf", "Reviews", &[]),
     ("tabs", "Reviews", &[ODD]),
     ("twice", "Reviews", &[ODD]),
-    ("nested", "Reviews", &["4: unknown field `metadata`", "6: `hooks` are not supported"]),
+    ("nested", "Reviews", &["4: unknown field `metadata`"]),
     ("anchors", "Reviews", &["5: `skills` is not supported; ignored"]),
     ("bomb", "Reviews", &[ODD]),
     ("deep", "Reviews", &[ODD, "4: `hooks` is not an object of events"]),

@@ -89,7 +89,7 @@ fn init_writes_what_is_found_without_a_language_model_and_asks_first() {
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");
     let written = std::fs::read_to_string(bench.project.path().join("AGENTS.md")).unwrap();
-    for words in ["## What it is", "## Tests", "cargo test", "Cargo.toml:"] {
+    for words in ["## What it is", "README.md:3", "## Tests", "cargo test"] {
         assert!(written.contains(words), "no {words:?} in {written}");
     }
     assert!(!bench.project.path().join("CLAUDE.md").exists());

@@ -110,7 +110,7 @@ async fn a_call_without_an_answer_ends_at_its_deadline() {
         ..super::config("notes", "tools 1")
     };
     servers.set(vec![short]);
-    servers.settled(|_| true, std::time::Duration::from_secs(60)).await;
+    servers.settled(|_| true, std::time::Duration::from_mins(1)).await;
     let arguments = json!({"text": "forever"}).as_object().unwrap().clone();
     let error = servers.call(("notes", "echo"), arguments, &tokio_util::sync::CancellationToken::new()).await;
     assert_eq!(error, Err(belvedere::mcp::McpError::TooLate(0)));

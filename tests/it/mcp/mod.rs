@@ -68,7 +68,7 @@ pub(super) fn config(name: &str, command: &str) -> McpConfig {
         scope: McpScope::User,
         way: McpWay::Stdio { command: command.to_owned(), args: Vec::new(), env: Vec::new() },
         shown: command.to_owned(),
-        call_timeout: Duration::from_secs(60),
+        call_timeout: Duration::from_mins(1),
         start_timeout: Duration::from_secs(20),
         off: None,
     }
@@ -78,7 +78,7 @@ pub(super) fn config(name: &str, command: &str) -> McpConfig {
 pub(super) async fn connected(heard: &Heard, configs: &[(&str, &str)]) -> McpServers {
     let servers = in_process(heard, &Arc::default());
     servers.set(configs.iter().map(|(name, command)| config(name, command)).collect());
-    servers.settled(|_| true, Duration::from_secs(60)).await;
+    servers.settled(|_| true, Duration::from_mins(1)).await;
     servers
 }
 

@@ -59,7 +59,7 @@ async fn a_server_that_comes_late_is_told_of_and_changes_no_list_by_itself() {
     let (heard, gate) = (Heard::default(), Arc::<tokio::sync::Notify>::default());
     let servers = in_process(&heard, &gate);
     servers.set(vec![config("slow", "late"), config("quick", "tools 1")]);
-    servers.settled(|name| name == "quick", Duration::from_secs(60)).await;
+    servers.settled(|name| name == "quick", Duration::from_mins(1)).await;
     gate.notify_one();
     let provider = script(&[
         reply(json!({"turn": 0}), search("slow echo")),

@@ -25,7 +25,7 @@ fn remote(way: McpWay) -> McpConfig {
 async fn settled(way: McpWay) -> (McpServers, McpFacts) {
     let servers = in_process(&Heard::default(), &Arc::default());
     servers.set(vec![remote(way)]);
-    servers.settled(|_| true, Duration::from_secs(60)).await;
+    servers.settled(|_| true, Duration::from_mins(1)).await;
     let facts = servers.facts().remove(0);
     (servers, facts)
 }

@@ -27,7 +27,7 @@ async fn a_server_that_hangs_or_dies_is_named_and_delays_no_other() {
     let dead = facts(&servers, "dies");
     assert_eq!(dead.state, McpState::Failed("it has ended before it answered: a line of its log".to_owned()));
     assert_eq!(servers.tools().len(), 2);
-    servers.settled(|_| true, Duration::from_secs(60)).await;
+    servers.settled(|_| true, Duration::from_mins(1)).await;
     let hung = facts(&servers, "hangs");
     assert_eq!(hung.state.word(), "failed");
     assert!(hung.line().starts_with("no answer within 20 s"), "{}", hung.line());

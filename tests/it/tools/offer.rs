@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belvedere::subagent::{AGENT_TOOL, TASK_TOOLS};
+use belvedere::subagent::{AGENT_TOOL, TASK_TOOLS, TOOL_SEARCH};
 use serde_json::json;
 
 use crate::support::standard_tools;
@@ -26,7 +26,7 @@ fn the_offer_is_complete_plain_and_short() {
     let first = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite"];
     assert!(names.starts_with(&first), "{names:?}");
     let mut described = described();
-    described.retain(|name| name != AGENT_TOOL && !TASK_TOOLS.contains(&name.as_str()));
+    described.retain(|name| name != AGENT_TOOL && name != TOOL_SEARCH && !TASK_TOOLS.contains(&name.as_str()));
     let mut sorted = names.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, described, "each tool is described, and each description is that of a tool");

@@ -24,10 +24,13 @@ const BRAVE: &str = r#"{"type": "search", "query": {"original": "tokio select"},
   {"title": "Select | Tokio", "url": "https://tokio.rs/tokio/tutorial/select", "is_source_local": false, "description": "The <strong>select!</strong> macro", "age": "March 3, 2025", "page_age": "2025-03-03T00:00:00"}
 ]}}"#;
 
+/// What an engine was asked, and with which key.
+type KeyedRequest = (String, Option<String>);
+
 struct Asked {
     place: String,
     /// Path with query, and the headers that carry keys.
-    requests: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    requests: Arc<Mutex<Vec<KeyedRequest>>>,
 }
 
 async fn answering(status: StatusCode, body: &'static str) -> Asked {
@@ -50,7 +53,6 @@ fn engine(kind: SearchEngineKind, place: &str, key: Option<&'static str>) -> Fet
     Fetcher::default().searching_by(SearchEngine::new(&settings, key))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "json! makes values")]
 async fn search(fetcher: &Fetcher, input: Value) -> Result<(AccessKind, Option<Preview>, ToolOutput), ToolOutput> {
     let bench = Bench::new();
     let tools = standard_tools(&shell(), fetcher);

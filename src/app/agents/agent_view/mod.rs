@@ -286,11 +286,7 @@ impl AgentView {
             EventKind::Notice { text } => {
                 self.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
             }
-            EventKind::Hook { ran } => {
-                if let Some(text) = ran.notice() {
-                    self.cells.push(CellKind::Notice { text });
-                }
-            }
+            EventKind::Hook { ran } => drop(ran.notice().map(|text| self.cells.push(CellKind::Notice { text }))),
             EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Context(event) => self.context_event(event, now),
             EventKind::Aside { .. } => self.spent.apply(kind),
