@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::tool::{Args, Fetcher, Freshness, SandboxUse, Shell, ToolContext, standard_tools};
+use belvedere::tool::{Args, CommandHost, Fetcher, Freshness, SandboxUse, Shell, ToolContext, standard_tools};
 use criterion::Criterion;
 use serde_json::json;
 use tokio::sync::watch;
@@ -42,6 +42,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         sandbox: SandboxUse::Outside,
         hosts: Vec::new(),
         service_search: None,
+        background: CommandHost::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let tools = standard_tools(&Shell::default(), &Fetcher::default());

@@ -135,6 +135,11 @@
 //!   nothing may be written. The **sandbox proxy** is its way to the hosts on a list.
 //! - **Host port**: where a connection goes. **Refused inside** is what the sandbox has refused to a command, as the proxy
 //!   knows or as a **refused line** of its output says; the **line status** is whether its exit status would tell.
+//! - **Background commands**: those that go on while their agents do other things. A **command host** is where an agent leaves
+//!   them, a **command listener** hears each **command event**; the **command reporter** tells the agent. A **command view** is
+//!   a row of the screen.
+//! - **Message intent**: what the signs of a message ask for besides sending it. A **user question** is a choice that an agent
+//!   puts to the user, a **question form** where it is answered.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
 //!   **search path** has the folders of `PATH` from which programs run without a question.
 //! - **Focus**: where keys go. An **action** is what a key means, a **keymap** says which. A **popup** is drawn in front.

@@ -143,11 +143,11 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
             Ok(())
         }
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref())).into()),
-        // No text can stand in the place of a call.
-        Waited::Answered(Answer::Edited { .. }) => Err(ToolOutput::error(refusal(None)).into()),
         Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => {
             Err(ToolOutput::error(reason).into())
         }
+        // No text and no choice can stand in the place of a call.
+        Waited::Answered(_) => Err(ToolOutput::error(refusal(None)).into()),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED).into()),
     }
 }

@@ -151,6 +151,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolR
         freshness: agent.freshness.clone(),
         hosts: agent.permissions.hosts(),
         service_search,
+        background: run.commands.clone(),
         sandbox: match agent.permissions.mode() {
             PermissionMode::Plan => SandboxUse::ReadOnly,
             _ => SandboxUse::ReadWrite,

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::author::Author;
 use super::context::ContextEvent;
 use super::outcome::{Outcome, Status, StopCause};
+use super::spawn::Spawn;
 use super::worktrees::{KeptWorktree, WorktreeNews};
-use crate::definition::{CatalogChanges, Isolation};
+use crate::definition::CatalogChanges;
 use crate::hook::{HookEnd, HookNotice, HookRun};
 use crate::mcp::McpFacts;
 use crate::message::format::counted;
@@ -22,7 +23,7 @@ use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, Permis
 use crate::permission::{FolderTrust, Preview, REPORT_QUESTION, RuleNotice};
 use crate::provider::StopReason;
 use crate::sandbox::SandboxFacts;
-use crate::tool::{FileChange, FileVersions, ToolView};
+use crate::tool::{CommandEvent, FileChange, FileVersions, ToolView};
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
@@ -122,6 +123,8 @@ pub enum SessionEvent {
     SandboxChanged { facts: SandboxFacts },
     /// How the MCP servers are, at the start and when that has changed; this is all of them.
     ServersChanged { servers: Vec<McpFacts> },
+    /// A yes to a plan has changed the permission mode.
+    ModeChanged { mode: PermissionMode },
     /// What all agents may use together has changed.
     BudgetChanged { limit: BudgetLimit },
     /// Which worktrees wait for the user has changed; this is all of them.
@@ -263,6 +266,9 @@ pub enum EventKind {
     Tool(ToolEvent),
     #[serde(untagged)]
     Context(ContextEvent),
+    /// Something happened to a command that goes on by itself: of the main agent, also between its answers.
+    #[serde(untagged)]
+    Command(CommandEvent),
 }
 
 /// What happens in a turn, but for its tools.
@@ -370,6 +376,7 @@ impl EventKind {
             self,
             Self::Turn(TurnEvent::Text { .. } | TurnEvent::Thinking { .. })
                 | Self::Tool(ToolEvent::Progress { .. })
+                | Self::Command(CommandEvent::Output { .. })
                 | Self::Alive
                 | Self::Hook { ran: HookRun { end: HookEnd::Done, .. } }
         )
@@ -388,6 +395,12 @@ impl From<ContextEvent> for EventKind {
     }
 }
 
+impl From<CommandEvent> for EventKind {
+    fn from(event: CommandEvent) -> Self {
+        Self::Command(event)
+    }
+}
+
 impl From<ToolEvent> for EventKind {
     fn from(event: ToolEvent) -> Self {
         Self::Tool(event)
@@ -402,54 +415,6 @@ pub fn rewound_words(messages: usize, files: &[RewoundFile], left: &[(String, St
     let stays = left.iter().map(|(path, why)| format!("{} kept: {}", sanitize_line(path), sanitize_line(why)));
     let words: Vec<String> = done.chain(stays).collect();
     if words.is_empty() { "nothing was rewound".to_owned() } else { format!("rewound: {}", words.join(", ")) }
-}
-
-/// What a subagent was created with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spawn {
-    pub parent: AgentId,
-    /// The parent's tool call.
-    pub call_id: String,
-    /// Its name, such as `explore-1`.
-    pub name: String,
-    /// Name of its definition, such as `explore`.
-    pub agent_type: String,
-    /// Colour of its definition: a name or `#rrggbb`.
-    pub color: Option<String>,
-    /// Three to five words: the pane's title.
-    pub description: String,
-    /// The whole task, context included.
-    pub prompt: String,
-    /// The model's name as shown.
-    pub model: String,
-    pub tools: Vec<String>,
-    #[serde(default)]
-    pub bounds: Bounds,
-    #[serde(default, rename = "ground")]
-    pub run_mode: RunMode,
-    #[serde(default, skip_serializing_if = "no_options")]
-    pub options: Box<SpawnOptions>,
-}
-
-/// What a call asked for besides the task. The subagent is made of it again when the session is continued.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SpawnOptions {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_tools: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tool_calls: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub isolation: Option<Isolation>,
-}
-
-#[expect(clippy::borrowed_box, reason = "serde hands over a reference to the field")]
-fn no_options(options: &Box<SpawnOptions>) -> bool {
-    **options == SpawnOptions::default()
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -470,17 +435,4 @@ pub enum Hold {
     RateLimit,
     /// What requests under way may use up leaves too little of the budget until they are done.
     Budget,
-}
-
-/// How far a subagent may go. `None` means no limit, or none that is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
-    pub max_turns: Option<u32>,
-    pub max_tool_calls: Option<u32>,
-    /// Tokens that its model's context holds.
-    pub context_window: Option<u64>,
-    /// The mode it works in where the session's gives it more leeway.
-    pub mode: Option<PermissionMode>,
-    /// What single uses of its tools are held against, such as `Bash(npm test:*)` or `not Bash(rm:*)`.
-    pub scopes: Vec<String>,
 }

@@ -15,13 +15,14 @@ use crate::message::{AgentId, Effort};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
 use crate::session::Secrets;
-use crate::tool::{Freshness, ToolSet};
+use crate::tool::{BackgroundCommands, Freshness, ToolSet};
 
 mod aside;
 mod asking;
 mod attempt;
 mod author;
 pub mod budget;
+mod commands;
 mod context;
 mod disk;
 mod dispatch;
@@ -35,6 +36,7 @@ mod run;
 mod searching;
 mod shown;
 mod sink;
+mod spawn;
 mod stream;
 pub mod turn;
 mod watchdog;
@@ -43,19 +45,20 @@ mod worktrees;
 pub use crate::message::Spent;
 pub use author::Author;
 pub use budget::Budget;
+pub use commands::CommandReporter;
 pub use context::summary::summary_in;
 pub use context::{ContextEvent, ContextPart, ContextUse, PartKind};
 pub use disk::read_from_disk;
 pub use driver::{compact, run};
 pub use event::{
-    AgentEvent, Bounds, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, Spawn, SpawnOptions, ToolEvent,
-    TurnEvent, rewound_words,
+    AgentEvent, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, ToolEvent, TurnEvent, rewound_words,
 };
 pub use hooks::{HookListener, context_words};
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;
 pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
+pub use spawn::{Bounds, Spawn, SpawnOptions};
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
 #[derive(Clone)]
@@ -89,6 +92,8 @@ pub struct Agent {
     /// What of a tool's output neither its model nor anyone else gets to see.
     pub secrets: Secrets,
     pub inbox: Inbox,
+    /// Its commands that go on by themselves, among those of all.
+    pub commands: BackgroundCommands,
     /// What it does when it has answered while subagents still work for it.
     pub at_end: AtEnd,
     /// Stops it, for a stated cause.

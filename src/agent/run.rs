@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::watchdog::Watchdog;
 use super::{Agent, EventKind, Status};
 use crate::message::AgentId;
+use crate::tool::CommandHost;
 
 /// How long an agent may be at work without an event.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -21,6 +22,8 @@ pub(super) struct Run<'a> {
     pub(super) agent: &'a Agent,
     pub(super) started: Instant,
     pub(super) watchdog: Watchdog,
+    /// Where its commands are left that go on by themselves.
+    pub(super) commands: CommandHost,
     emitted: Mutex<Emitted>,
     /// How often each tool has run.
     counts: Mutex<BTreeMap<String, u32>>,
@@ -37,7 +40,8 @@ impl<'a> Run<'a> {
     pub(super) fn new(agent: &'a Agent) -> Self {
         let started = Instant::now();
         let emitted = Mutex::new(Emitted { at: started, last_turn: None });
-        Self { agent, started, watchdog: Watchdog::new(started), emitted, counts: Mutex::default() }
+        let commands = agent.command_host();
+        Self { agent, started, watchdog: Watchdog::new(started), commands, emitted, counts: Mutex::default() }
     }
 
     pub(super) async fn emit(&self, kind: impl Into<EventKind>) {

@@ -10,7 +10,7 @@ use super::{AgentEvent, ContextEvent, EventKind, LogEvent, Outcome, SessionEvent
 use crate::message::{Block, ResultPart, ServedKind, ServedStep, ToolInput};
 use crate::permission::{AccessKind, Answer, ApprovalRequest, Grant, Preview};
 use crate::session::Secrets;
-use crate::tool::ToolView;
+use crate::tool::{CommandEvent, ToolView};
 
 impl LogEvent {
     /// Returns the event as it may be shown and kept.
@@ -68,6 +68,7 @@ fn session_event(event: &mut SessionEvent, secrets: &Secrets) {
         | SessionEvent::GrantsChanged { .. }
         | SessionEvent::SandboxChanged { .. }
         | SessionEvent::BudgetChanged { .. }
+        | SessionEvent::ModeChanged { .. }
         | SessionEvent::ModelSearch { .. }
         | SessionEvent::Cleared => {}
     }
@@ -90,6 +91,12 @@ fn agent_event(kind: &mut EventKind, secrets: &Secrets) {
         EventKind::Tool(event) => tool_event(event, secrets),
         EventKind::Context(ContextEvent::Compacted { message, .. }) => mask(message, secrets),
         EventKind::Context(ContextEvent::NotCompacted { reason, .. }) => mask(reason, secrets),
+        EventKind::Command(event) => match event {
+            CommandEvent::Started { command: text, .. }
+            | CommandEvent::Output { text, .. }
+            | CommandEvent::Matched { line: text, .. }
+            | CommandEvent::Ended { tail: text, .. } => mask(text, secrets),
+        },
         EventKind::Started
         | EventKind::Resumed { .. }
         | EventKind::Moved { .. }
@@ -149,7 +156,10 @@ fn tool_event(event: &mut ToolEvent, secrets: &Secrets) {
                 None => {}
             }
         }
-        ToolEvent::ApprovalResolved { answer: Some(Answer::Edited { text }), .. } => mask(text, secrets),
+        ToolEvent::ApprovalResolved {
+            answer: Some(Answer::Edited { text } | Answer::Plan { text: Some(text), .. }),
+            ..
+        } => mask(text, secrets),
         ToolEvent::ApprovalResolved { .. } => {}
     }
 }
@@ -197,7 +207,16 @@ fn question(request: &mut ApprovalRequest, secrets: &Secrets) {
         act(command);
     }
     match &mut request.preview {
-        Some(Preview::Note { text } | Preview::Report { text }) => mask(text, secrets),
+        Some(Preview::Note { text } | Preview::Report { text } | Preview::Plan { text }) => mask(text, secrets),
+        Some(Preview::Questions { questions }) => {
+            for one in questions {
+                mask(&mut one.question, secrets);
+                for option in &mut one.options {
+                    mask(&mut option.description, secrets);
+                    mask_some(option.preview.as_mut(), secrets);
+                }
+            }
+        }
         Some(Preview::Diff(diff)) => {
             diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines).for_each(|line| act(&mut line.text));
         }

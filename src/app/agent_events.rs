@@ -46,7 +46,7 @@ impl App {
     #[must_use]
     pub fn restored(setup: Setup, events: &[Arc<LogEvent>], earlier: &Earlier<'_>) -> Self {
         let Earlier { spent, unsent, cut } = earlier;
-        let now = setup.now;
+        let (now, mode) = (setup.now, setup.mode);
         let gap = |pair: &[Arc<LogEvent>]| {
             let gap = pair[1].at().duration_since(pair[0].at());
             Duration::try_from(gap).unwrap_or_default().min(LONGEST_GAP)
@@ -66,6 +66,10 @@ impl App {
         app.out.begin(now, &Event::Refresh);
         app.out.clear_flash();
         app.say_interrupted();
+        // What a plan has changed then holds no more.
+        app.status.mode = mode;
+        app.commands.forget_all();
+        app.agents.cut_off_commands();
         // What a rewound message was is not what was being written at the end.
         app.messages.composer_mut().set_text("");
         app.messages.restore(unsent);
@@ -139,10 +143,16 @@ impl App {
             SessionEvent::SandboxChanged { facts } => self.status.sandbox = Some(facts.clone()),
             SessionEvent::ServersChanged { servers } => self.settings.servers.clone_from(servers),
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
+            SessionEvent::ModeChanged { mode } => {
+                self.status.mode = *mode;
+                self.out.inform(format!("permission mode: {}", mode.word()));
+            }
             SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
             SessionEvent::Worktrees { kept } => self.on_kept_worktrees(kept),
             SessionEvent::Rewound { messages, files, left } => rewind::rewound(self, *messages, files, left),
             SessionEvent::Cleared => {
+                self.commands.forget_ended();
+                self.leave_empty_regions();
                 self.agents.clear(self.out.now());
                 self.requests.clear();
                 self.forget_timeline();
@@ -168,6 +178,10 @@ impl App {
         self.overlay.wizard_mut().apply(event, self.agent_files.listing(), is_open, &mut self.out);
         self.on_worktree_event(event);
         let now = self.out.now();
+        if let EventKind::Command(command) = &event.kind {
+            self.commands.apply(event, command, now);
+            self.out.redraw();
+        }
         let phase = self.agents.get(event.agent).map(|agent| agent.phase);
         let folded = self.agents.fold(event, now);
         if folded == Folded::Ignored {
@@ -193,6 +207,8 @@ impl App {
                 if event.agent.is_main() {
                     self.view.pane_mut(AgentId::MAIN).scroll.follow();
                     self.view.file_ended(&self.agents);
+                    self.commands.forget_ended();
+                    self.leave_empty_regions();
                 }
             }
             EventKind::Hook { ran } => self.status.hooks.take_run(ran),
@@ -210,11 +226,16 @@ impl App {
                     self.approvals.allowed_too(id, &mut self.out);
                 }
                 self.approvals.settle(id);
-                if matches!(self.overlay.popup(), Some(Popup::Comment { id: asked, .. }) if asked == id) {
+                let is_open = match self.overlay.popup() {
+                    Some(Popup::Comment { id: asked, .. }) => asked == id,
+                    Some(Popup::Questions(form)) => form.id == *id,
+                    _ => false,
+                };
+                if is_open {
                     self.overlay.close();
                     self.out.inform("the question is no longer open");
                 }
-                self.leave_empty_approvals();
+                self.leave_empty_regions();
             }
             _ => {}
         }
@@ -222,7 +243,7 @@ impl App {
 
     fn on_end(&mut self, id: AgentId) {
         self.approvals.withdraw(id);
-        self.leave_empty_approvals();
+        self.leave_empty_regions();
         if id.is_main() {
             // What else was asked for is still meant: `ctrl+c` quits an idle program too.
             if self.out.disarm_if(Armed::Interrupt) {

@@ -11,6 +11,7 @@ mod agents;
 mod approvals;
 mod clock;
 mod command;
+mod commands;
 pub mod composer;
 mod effect;
 mod event;
@@ -42,7 +43,9 @@ pub use self::command::{
     COMMANDS, INIT, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_share, budget_words,
     change_budget, cost_mark, cost_words, spent_words,
 };
+pub use self::commands::{CommandState, CommandView, first_row};
 pub use self::composer::files;
+pub use self::composer::intent::MessageIntent;
 pub use self::effect::{Effect, MouseCapture};
 pub use self::event::Event;
 pub use self::input::typing::LETTER_PAUSE;
@@ -50,6 +53,7 @@ pub use self::input::{key, keymap};
 pub use self::overlay::line_edit::LineEdit;
 pub use self::overlay::list::{self as lists, ListEntry, ListPopup, ListStyle, ListText};
 pub use self::overlay::popup::{PaletteAct, PaletteEntry, Popup, palette};
+pub use self::overlay::question_form::{FormQuestion, QuestionForm};
 pub use self::overlay::rewind::rewind_remarks;
 pub use self::overlay::{agent_files, wizard};
 pub use self::settings::choices::{Arrangement, UserChoice};
@@ -71,6 +75,7 @@ use self::agents::requests::PendingRequests;
 use self::agents::tree::AgentTree;
 use self::agents::{cells, report, state};
 use self::clock::{Clock, SECOND, Ticking};
+use self::commands::CommandRows;
 use self::composer::messages::Messages;
 use self::input::Keyboard;
 use self::key::Input;
@@ -94,6 +99,8 @@ pub struct App {
     clock: Clock,
     agents: Agents,
     requests: PendingRequests,
+    /// Commands in the background.
+    commands: CommandRows,
     approvals: Approvals,
     messages: Messages,
     view: View,
@@ -130,6 +137,7 @@ impl App {
             clock: Clock::new(now, setup.motion),
             agents: Agents::new(now),
             requests: PendingRequests::default(),
+            commands: CommandRows::default(),
             approvals: Approvals::default(),
             messages: Messages::new(),
             view: View::new(size, setup.arrangement),
@@ -177,7 +185,7 @@ impl App {
             self.approvals.pressed(input, &mut self.out);
         } else {
             self.approvals.send_due(&mut self.out);
-            self.leave_empty_approvals();
+            self.leave_empty_regions();
         }
         match event {
             Event::Log(event) => self.on_log(&event),
@@ -249,6 +257,7 @@ impl App {
         self.out = Outbox::new(beginning);
         self.agents = Agents::new(beginning);
         self.requests = PendingRequests::default();
+        self.commands.forget_all();
         self.approvals = Approvals::default();
         self.messages = Messages::new();
         self.view.forget_events();
@@ -261,7 +270,7 @@ impl App {
             // Nothing is written in a replay.
             Input::Paste(text) if self.playback.is_none() => self.on_paste(&text),
             Input::Paste(_) => {}
-            Input::Mouse(mouse) => self.on_mouse(mouse),
+            Input::Mouse(mouse) => input::mouse::on_mouse(self, mouse),
             Input::Resize { width, height } => self.view.resize(width, height),
             Input::FocusGained => self.clock.set_attended(true),
             Input::FocusLost => self.clock.set_attended(false),
@@ -300,7 +309,8 @@ impl App {
         let agents = if self.shows_timeline() { agents.min(Ticking::Counts) } else { agents };
         let drafts = self.overlay.wizard_is_open() && self.overlay.wizard().waits();
         let wizard = if drafts { Ticking::Spins } else { Ticking::Still };
-        self.clock.tick(Ticking::of(self.agents.main().phase).max(agents).max(wizard))
+        let commands = if self.commands.running() > 0 { Ticking::Counts } else { Ticking::Still };
+        self.clock.tick(Ticking::of(self.agents.main().phase).max(agents).max(wizard).max(commands))
     }
 
     /// Gives the focused pane another size.
@@ -453,9 +463,17 @@ impl App {
         if self.shows_timeline() { Focus::Timeline } else { Focus::Composer }
     }
 
-    fn leave_empty_approvals(&mut self) {
-        if self.view.focus() == Focus::Approvals && self.approvals.is_empty() {
+    fn leave_empty_regions(&mut self) {
+        let is_empty = match self.view.focus() {
+            Focus::Approvals => self.approvals.is_empty(),
+            Focus::Commands => self.commands.is_empty(),
+            _ => false,
+        };
+        if is_empty {
             self.view.set_focus(self.home());
+        }
+        if matches!(self.overlay.popup(), Some(Popup::CommandOutput { id, .. }) if self.commands.get(id).is_none()) {
+            self.overlay.close();
         }
     }
 

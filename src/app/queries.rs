@@ -17,8 +17,8 @@ use super::panes::PaneSize;
 use super::timeline::{Playback, SpanKind, TimelineWindow, Track};
 use super::wizard::Wizard;
 use super::{
-    Action, AgentState, AgentView, App, Flash, Focus, FoldedAway, LoadedUpTo, PaneState, Popup, StatusLine, StepView,
-    Tally,
+    Action, AgentState, AgentView, App, CommandView, Flash, Focus, FoldedAway, LoadedUpTo, PaneState, Popup,
+    StatusLine, StepView, Tally,
 };
 use crate::agent::{KeptWorktree, Spent};
 use crate::definition::Listing;
@@ -63,6 +63,35 @@ impl App {
 
     pub fn rules(&self) -> &[RuleNotice] {
         self.approvals.rules()
+    }
+
+    /// Returns the commands in the background, in the order of their start.
+    pub fn commands(&self) -> &[CommandView] {
+        self.commands.all()
+    }
+
+    /// Returns the place of the command that is chosen.
+    pub fn chosen_command(&self) -> usize {
+        self.commands.chosen()
+    }
+
+    /// Returns the place of the command that the keys are about or, while one writes, that was clicked on.
+    pub fn marked_command(&self) -> Option<usize> {
+        (self.view.focus() == Focus::Commands || self.commands.is_clicked()).then(|| self.commands.chosen())
+    }
+
+    /// Returns `true` if an agent or a command runs that would be stopped with the session.
+    pub(super) fn is_busy(&self) -> bool {
+        self.agents.is_busy() || self.commands.running() > 0
+    }
+
+    /// Names what runs, for questions about stopping it.
+    pub(super) fn running_words(&self) -> String {
+        match self.commands.running_words() {
+            Some(commands) if self.agents.is_busy() => format!("{} and {commands}", self.agents.running_words()),
+            Some(commands) => commands,
+            None => self.agents.running_words(),
+        }
     }
 
     pub fn composer(&self) -> &Composer {
@@ -262,6 +291,7 @@ impl App {
                 composer_rows: self.messages.composer().height(size.width) + queued,
                 approval_rows,
                 approval_room,
+                command_rows: self.commands.wanted_rows(),
                 talk_rows,
                 panes: &wishes,
                 has_filed: self.agents.children().any(|agent| self.view.is_filed(agent)),
@@ -295,6 +325,7 @@ impl App {
             Focus::Composer => Context::Composer,
             Focus::Approvals => Context::Approvals,
             Focus::Conversation => Context::Conversation,
+            Focus::Commands => Context::Commands,
             Focus::Timeline => Context::Timeline,
             Focus::Agents if self.view.full().is_some() => Context::AgentFull,
             Focus::Agents => Context::Agents,
@@ -324,7 +355,11 @@ impl App {
             Action::Interrupt if self.target().is_none() => None,
             Action::NextQuestion if self.approvals.len() < 2 => None,
             Action::OpenOutput if self.messages.composer().pasted().is_none() => None,
-            Action::IntoAgents if self.agents.is_empty() => None,
+            Action::IntoAgents if self.agents.is_empty() && self.commands.is_empty() => None,
+            Action::IntoAgents if self.agents.is_empty() => Some("commands"),
+            Action::Stop if self.view.focus() == Focus::Commands => {
+                Some(word).filter(|_| self.commands.chosen_row().is_some_and(CommandView::is_running))
+            }
             _ => Some(word),
         };
         hints.into_iter().filter_map(|(chord, action, known)| Some((chord, word(action, known)?))).collect()

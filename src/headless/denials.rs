@@ -40,7 +40,8 @@ impl Denials {
                 drop(self.open.insert(request.id.clone(), request.clone()));
             }
             EventKind::Tool(ToolEvent::ApprovalResolved { id, answer, .. }) => {
-                let request = self.open.remove(id)?;
+                // A plan and a question ask for no permission: the model is told what to do without an answer.
+                let request = self.open.remove(id).filter(|one| !one.is_of_plan() && one.questions().is_none())?;
                 if answer.as_ref().is_some_and(|answer| !answer.is_yes()) {
                     let rule = request.grant.as_ref().and_then(Grant::as_rule);
                     let reason = match &request.access.kind {

@@ -100,6 +100,8 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         signal = signals.next_end() => signal.exit_status(),
         () = broken.wait() => broken.status().unwrap_or(exit::BROKEN_PIPE),
         outcome = conversation.finish() => {
+            // Nothing is waited for that goes on by itself; its end is still printed.
+            conversation.end_commands().await;
             let _ = over.send(Some(outcome.clone()));
             let refused;
             tokio::select! {

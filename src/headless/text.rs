@@ -10,6 +10,7 @@ use crate::app::context_words;
 use crate::message::format::{counted, millis, seconds};
 use crate::message::{AgentId, canonical_name, sanitize, sanitize_line};
 use crate::subagent::AGENT_TOOL;
+use crate::tool::CommandEvent;
 
 /// Shortest time between two lines about the same subagent.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -101,6 +102,12 @@ impl ProgressLine {
                 self.waits.over(event.agent);
                 let child = self.children.remove(&event.agent)?;
                 Some(format!("{} - {}", child.label, ended(outcome)))
+            }
+            EventKind::Command(CommandEvent::Started { command_id, command, .. }) => {
+                Some(format!("[{command_id}] {} …", sanitize_line(command)))
+            }
+            EventKind::Command(CommandEvent::Ended { command_id, how, .. }) => {
+                Some(format!("[{command_id}] {}", sanitize_line(how)))
             }
             EventKind::Notice { text } => Some(sanitize_line(text).into_owned()),
             EventKind::Context(context) => {

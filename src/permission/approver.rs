@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, AccessKind, Grant};
+use super::{Access, AccessKind, Grant, QuestionAnswer, UserQuestion};
 use crate::message::{AgentId, FileDiff, reveal};
 
 /// What stands in the place of a call's id in a question about a report, before the number of the subagent.
@@ -59,6 +59,19 @@ impl ApprovalRequest {
         matches!(self.preview, Some(Preview::Report { .. }))
     }
 
+    /// Returns `true` if this is about a plan, which is approved or worked on.
+    pub fn is_of_plan(&self) -> bool {
+        matches!(self.preview, Some(Preview::Plan { .. }))
+    }
+
+    /// Returns the questions that this asks, if it does not ask for a permission.
+    pub fn questions(&self) -> Option<&[UserQuestion]> {
+        match &self.preview {
+            Some(Preview::Questions { questions }) => Some(questions),
+            _ => None,
+        }
+    }
+
     pub fn is_shown_whole(&self) -> bool {
         self.preview.as_ref().is_none_or(|preview| preview.omitted() == 0)
     }
@@ -76,13 +89,21 @@ pub enum Preview {
     Report {
         text: String,
     },
+    /// What the main agent will do once the user says yes, Markdown.
+    Plan {
+        text: String,
+    },
+    /// What the main agent wants to know.
+    Questions {
+        questions: Vec<UserQuestion>,
+    },
 }
 
 impl Preview {
     pub fn omitted(&self) -> usize {
         match self {
             Self::Diff(diff) => diff.omitted,
-            Self::Note { .. } | Self::Report { .. } => 0,
+            Self::Note { .. } | Self::Report { .. } | Self::Plan { .. } | Self::Questions { .. } => 0,
         }
     }
 }
@@ -101,6 +122,17 @@ pub enum Answer {
     Edited {
         text: String,
     },
+    /// Yes to a plan, with this text in its place if the user has edited it.
+    Plan {
+        /// Whether files of the project may be edited from now on.
+        accepts_edits: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// What was chosen, for each question in its order.
+    Choices {
+        answers: Vec<QuestionAnswer>,
+    },
     No {
         comment: Option<String>,
     },
@@ -113,7 +145,7 @@ pub enum Answer {
 impl Answer {
     #[must_use]
     pub fn is_yes(&self) -> bool {
-        matches!(self, Self::Once | Self::Edited { .. }) || self.is_lasting()
+        matches!(self, Self::Once | Self::Edited { .. } | Self::Plan { .. } | Self::Choices { .. }) || self.is_lasting()
     }
 
     /// Returns `true` if it allows more than what was asked about.

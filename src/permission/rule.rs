@@ -442,10 +442,8 @@ fn words_left(words: &[Word], expected: &str) -> Option<usize> {
 /// Returns the fewest words that are left behind the expected ones, wherever options may put these.
 fn left_of(words: &[Word], expected: &[&str]) -> Option<usize> {
     let Some((wanted, later)) = expected.split_first() else {
-        return match words.first() {
-            Some(word) if word.form == Form::Expanded => Some(0),
-            _ => Some(words.len()),
-        };
+        let may_be_more = words.first().is_some_and(|word| word.form == Form::Expanded);
+        return Some(if may_be_more { 0 } else { words.len() });
     };
     let mut fewest = None;
     for (at, word) in words.iter().enumerate() {

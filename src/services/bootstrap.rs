@@ -138,6 +138,11 @@ impl Bootstrap {
     }
 }
 
+/// Returns what the command line says that settings say too.
+fn overrides(options: &Options) -> Overrides {
+    Overrides { model: options.model.clone(), permission_mode: options.mode, max_turns: None, budget: options.budget }
+}
+
 /// Reads the configuration and finds the project. Returns an error if the working directory does not exist.
 pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let environment = config::Environment::of_process();
@@ -151,12 +156,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         (cwd, ground) = working_folder(&wanted.cwd, &environment)
             .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
     }
-    let overrides = Overrides {
-        model: options.model.clone(),
-        permission_mode: options.mode,
-        max_turns: None,
-        budget: options.budget,
-    };
+    let overrides = overrides(&options);
     let (settings, unread) = config::settings_files(Path::new(config::MANAGED), &environment, &ground);
     let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides);
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));

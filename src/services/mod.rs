@@ -132,8 +132,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: Some(rights.trusting),
-        sandbox: rights.shell.sandbox().cloned(),
         servers: rights.servers,
+        shell: rights.shell,
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });
     prepare_schemas(&tree);

@@ -15,7 +15,7 @@ use crate::config::{Environment, obeyed_by_git};
 use crate::message::canonical_name;
 use crate::permission::{Access, AccessKind, Decision, PermissionMode, RuleNotice, ToolKind};
 use crate::session::Secrets;
-use crate::tool::{Args, Freshness, SandboxUse, ToolContext};
+use crate::tool::{Args, CommandHost, Freshness, SandboxUse, ToolContext};
 
 /// Characters that a tool would get; no tool is run.
 const RESULT_CHARS: usize = 1_000;
@@ -130,6 +130,7 @@ async fn prepared(
         },
         hosts: Vec::new(),
         service_search: None,
+        background: CommandHost::default(),
     };
     let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
     let prepared = tool.parse(&args).prepare(&context).await;

@@ -35,8 +35,22 @@ pub enum Command {
     Stop {
         agent: AgentId,
     },
-    /// Stops every agent, the main one too.
+    /// Stops every agent, the main one too, and every command in the background.
     StopAll,
+    /// Runs a command of the user's own; its output comes with the next message.
+    RunForUser {
+        line: String,
+    },
+    /// Hands a message to an agent in the background.
+    HandOff {
+        task: String,
+    },
+    /// Stops a command that goes on by itself.
+    StopCommand {
+        id: String,
+    },
+    /// Stops the commands of the user's own.
+    StopUserCommands,
     /// Asks one subagent to call no further tools and to report in one last turn.
     WrapUp {
         agent: AgentId,

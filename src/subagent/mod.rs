@@ -32,6 +32,7 @@ pub use spawn::capabilities::{Capabilities, Delegation};
 pub use spawn::memory::UserDirs;
 pub use spawn::prompt::PromptEnvironment;
 pub use tools::agent_tool::{AGENT_TOOL, AgentInput, AgentTool};
+pub use tools::ask_tools::ASK_TOOLS;
 pub use tools::offer::AgentOffer;
 pub use tools::task_tools::TASK_TOOLS;
 pub use tree::{KeepReport, Parent, Tree, TreeSetup, TrustAnswer};

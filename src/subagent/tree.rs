@@ -11,14 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
-use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
+use crate::agent::{
+    Budget, Cancel, CommandReporter, EventKind, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status,
+};
 use crate::definition::Catalog;
 use crate::hook::{Hooks, OwnHooks};
 use crate::mcp::McpServers;
 use crate::memory::MemorySources;
 use crate::message::{AgentId, BudgetLimit, Usage, sanitize_line};
-use crate::permission::{Approver, BroughtItem, Permissions};
-use crate::sandbox::{Sandbox, SandboxChange};
+use crate::permission::{Approver, BroughtItem, Permissions, ToolKind};
+use crate::sandbox::SandboxChange;
 use crate::session::Secrets;
 use crate::subagent::limits::{Refusal, TreeLimits};
 use crate::subagent::main_agent::connection::{Connection, ResolveModel};
@@ -31,9 +33,9 @@ use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
 use crate::subagent::tools::agent_tool::AgentTool;
 use crate::subagent::tools::offer::AgentOffer;
-use crate::subagent::tools::task_tools;
+use crate::subagent::tools::{ask_tools, task_tools};
 use crate::subagent::workspace::{Workspace, WorktreeRegistry};
-use crate::tool::{FileCopies, Freshness, ToolSet, Writers};
+use crate::tool::{BackgroundCommands, FileCopies, Freshness, Shell, ToolSet, Writers};
 use crate::worktree::Worktrees;
 
 /// Keeps a report that was too long for the parent and returns where it lies.
@@ -86,8 +88,8 @@ pub struct TreeSetup {
     pub copies: FileCopies,
     /// Where it goes what the user trusts of the folder; `None` where nothing depends on it.
     pub trusting: Option<mpsc::UnboundedSender<TrustAnswer>>,
-    /// What commands run in; `None` where they never run in any.
-    pub sandbox: Option<Sandbox>,
+    /// How commands of the user's own are run, and what those of agents run in.
+    pub shell: Shell,
     /// The MCP servers of the session.
     pub servers: McpServers,
 }
@@ -110,6 +112,8 @@ struct Shared {
     /// Notified of each end.
     ended: Notify,
     worktree_registry: WorktreeRegistry,
+    /// Commands that go on by themselves, of all its agents.
+    commands: BackgroundCommands,
 }
 
 #[derive(Clone)]
@@ -155,11 +159,17 @@ impl Tree {
             writers: Writers::keeping(setup.copies.clone()),
             setup,
             ended: Notify::new(),
+            commands: BackgroundCommands::default(),
         }))
     }
 
     pub(in crate::subagent) fn worktree_registry(&self) -> &WorktreeRegistry {
         &self.0.worktree_registry
+    }
+
+    /// Returns the commands that go on by themselves, of all its agents.
+    pub(in crate::subagent) fn commands(&self) -> &BackgroundCommands {
+        &self.0.commands
     }
 
     pub fn setup(&self) -> &TreeSetup {
@@ -214,21 +224,25 @@ impl Tree {
         if depth < self.setup().limits.max_depth { Delegation::Open } else { Delegation::Closed }
     }
 
-    /// Returns the tools that an agent is offered: its own, and `Agent` if it may have subagents.
+    /// Returns the tools that an agent is offered: its own, `Agent` if it may have subagents, and those that reach its
+    /// subagents and commands.
     pub fn offered_tools(&self, agent: Parent) -> ToolSet {
         let reach = ServerReach {
             servers: agent.capabilities.servers.clone(),
             permissions: agent.capabilities.permissions.clone(),
             offer: agent.offer.servers.clone(),
         };
-        let tools = agent.capabilities.tools.offered(agent.connection.provider.web_search().is_some());
+        let own = agent.capabilities.tools.clone();
+        let (id, delegates) = (agent.id, agent.capabilities.delegation == Delegation::Open);
+        let runs_commands = own.names().any(|name| own.kind_of(name) == ToolKind::Execute);
+        // A definition that lists its tools has these and no others.
+        let asks = id.is_main() && own.names().count() == self.setup().tools.names().count();
+        let tools = own.offered(agent.connection.provider.web_search().is_some());
         let tools = reach.join(tools, &agent.connection.model);
-        if agent.capabilities.delegation == Delegation::Closed {
-            return tools;
-        }
-        let about = task_tools::tools(self, agent.id);
-        let delegate = tools.with(Arc::new(AgentTool::new(self.clone(), agent)));
-        about.into_iter().fold(delegate, |tools, tool| tools.with(tool))
+        let tools = if delegates { tools.with(Arc::new(AgentTool::new(self.clone(), agent))) } else { tools };
+        let about = task_tools::tools(self, id, delegates, runs_commands);
+        let asks = if asks { ask_tools::tools(self).to_vec() } else { Vec::new() };
+        about.into_iter().chain(asks).fold(tools, |tools, tool| tools.with(tool))
     }
 
     /// Counts a spawn, if one more may be made for this request.
@@ -259,6 +273,18 @@ impl Tree {
     }
 }
 
+impl Tree {
+    /// Runs a command of the user's own. The main agent reads what it printed with whatever comes next.
+    pub(in crate::subagent) async fn run_for_user(&self, line: &str) {
+        let setup = self.setup();
+        let told = (setup.sink.clone(), self.inbox().clone(), setup.secrets.clone());
+        let host = CommandReporter::host(self.commands().clone(), AgentId::MAIN, told);
+        if let Err(why) = host.run_for_user(&setup.shell, line, &setup.place.cwd).await {
+            self.sink().emit_unhindered(AgentId::MAIN, EventKind::Notice { text: format!("Not run: {why}.") }).await;
+        }
+    }
+}
+
 impl Outcome {
     pub(in crate::subagent) fn broken() -> Self {
         Self::unstarted(Status::Failed, "The agent failed: internal error in Belvedere; see its log.")
@@ -286,7 +312,7 @@ impl Outcome {
 impl Tree {
     /// Changes the sandbox for the commands of all agents from now on, and says what holds then.
     pub(in crate::subagent) async fn change_sandbox(&self, change: SandboxChange) {
-        let Some(sandbox) = self.setup().sandbox.clone() else {
+        let Some(sandbox) = self.setup().shell.sandbox().cloned() else {
             return self.sink().notify("There is no sandbox here: commands ask before they run.".to_owned()).await;
         };
         sandbox.change(&change);
@@ -302,7 +328,7 @@ impl Tree {
 
     /// Says what a command in the sandbox may do with a path.
     pub(in crate::subagent) async fn test_sandbox(&self, path: PathBuf) {
-        let Some(sandbox) = self.setup().sandbox.clone() else { return };
+        let Some(sandbox) = self.setup().shell.sandbox().cloned() else { return };
         let Place { cwd, project, .. } = self.setup().place.clone();
         let looking = move || sandbox.about(&path, &cwd, &project);
         if let Ok(said) = tokio::task::spawn_blocking(looking).await {

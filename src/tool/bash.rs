@@ -1,19 +1,22 @@
 //! `Bash`: runs a shell command.
 //!
 //! Owns a command's time and the words about how it ended. Leaves the processes to `process`, what they see of our
-//! environment to `environment`, and the text to `output`. Invariant: when a call returns its processes are gone, but for
+//! environment to `environment`, the text to `output`, and commands that go on by themselves to `background`. Invariant: when a call returns its processes are gone, but for
 //! those it names; when it is dropped, they are soon.
 
 use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::background::CommandEvent;
+use super::background::follow::{FollowOptions, Launched, follow};
 use super::file::path::revealed_line;
 use super::limit::counted;
 use super::process::guard::Guard;
@@ -38,6 +41,8 @@ const PROGRESS: Duration = Duration::from_millis(50);
 const PROGRESS_LINES: usize = 10;
 /// Characters of what the sandbox has refused.
 const REFUSED_CHARS: usize = 200;
+/// Bytes of a pattern once it is compiled.
+const MAX_PATTERN: usize = 1 << 20;
 /// Lines of the finished output on the screen.
 const VIEW_LINES: usize = 20;
 
@@ -58,6 +63,13 @@ pub(super) struct BashInput {
     /// Runs it outside the sandbox, which the user has to allow: only for what cannot work inside.
     #[serde(default, rename = "dangerouslyDisableSandbox", alias = "outside_sandbox")]
     outside: bool,
+    /// Returns at once while the command goes on, such as a server or a watcher. Without a timeout it has no time limit.
+    #[serde(default)]
+    run_in_background: bool,
+    /// For a command in the background: you get a message when it prints the first line that matches this regular
+    /// expression.
+    #[serde(default)]
+    notify_on: Option<String>,
 }
 
 /// A command as it was judged.
@@ -65,6 +77,8 @@ pub(super) struct PreparedCommand {
     line: String,
     bounds: Bounds,
     time: Duration,
+    /// What is wanted of it if it goes on in the background.
+    background: Option<FollowOptions>,
 }
 
 /// What a command is kept to.
@@ -111,7 +125,8 @@ impl Tool for Bash {
     }
 
     fn title(&self, input: &BashInput, _context: &ToolContext) -> String {
-        revealed_line(&input.command, 200)
+        let line = revealed_line(&input.command, 200);
+        if input.run_in_background { format!("{line}  (in the background)") } else { line }
     }
 
     async fn prepare(&self, input: BashInput, context: &ToolContext) -> Result<(Plan, PreparedCommand), ToolOutput> {
@@ -124,36 +139,81 @@ impl Tool for Bash {
                 "The command contains a NUL character, which no shell accepts. Write it as \\0.",
             ));
         }
+        let pattern = pattern(input.notify_on.as_deref(), input.run_in_background)?;
+        let given = input.timeout.filter(|ms| *ms > 0);
         let bounds = Bounds::of(&self.0, &line, (context, input.outside)).await;
         let note = input.description.filter(|words| !words.trim().is_empty());
+        let note = match note {
+            _ if !input.run_in_background => note,
+            Some(words) => Some(format!("in the background, until it is stopped: {words}")),
+            None => Some("in the background, until it is stopped".to_owned()),
+        };
         let plan = Plan {
             preview: note.map(|text| Preview::Note { text }),
             ..Plan::new(AccessKind::Execute { command: line.clone(), confinement: bounds.confinement(context) })
         };
-        let ms = input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
-        Ok((plan, PreparedCommand { line, bounds, time: Duration::from_millis(ms) }))
+        let background =
+            input.run_in_background.then(|| FollowOptions { time: given.map(Duration::from_millis), pattern });
+        let ms = given.unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
+        Ok((plan, PreparedCommand { line, bounds, time: Duration::from_millis(ms), background }))
     }
 
     async fn run(&self, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        execute(&self.0, command, context).await
+        match command.background {
+            Some(_) => go_on(&self.0, command, context).await,
+            None => execute(&self.0, command, context).await,
+        }
     }
 }
 
-enum End {
-    Exited(ExitStatus),
-    TimedOut,
-    Cancelled,
-    Lost,
+/// Reads the pattern of the line that wakes the agent.
+fn pattern(written: Option<&str>, in_background: bool) -> Result<Option<Regex>, ToolOutput> {
+    let Some(written) = written.filter(|written| !written.is_empty()) else { return Ok(None) };
+    if !in_background {
+        return Err(ToolOutput::error("notify_on is for commands in the background. Set run_in_background too."));
+    }
+    let built = RegexBuilder::new(written).size_limit(MAX_PATTERN).build();
+    built.map(Some).map_err(|error| ToolOutput::error(format!("notify_on is no regular expression: {error}")))
 }
 
-async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+/// Starts a command that goes on by itself, and says how it is reached.
+async fn go_on(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     context.check_cancelled()?;
-    let PreparedCommand { line: written, bounds, time } = command;
-    let line = written.clone();
-    let (line, environment, policy) = match &bounds {
-        Bounds::None => (OsString::from(line), shell.environment(), None),
+    let PreparedCommand { line, bounds, background, .. } = command;
+    let host = context.background.clone();
+    let admitted = host.commands.admit(host.owner, &line, false).map_err(ToolOutput::error)?;
+    let id = admitted.id.clone();
+    let launched = match launch(shell, &bounds, &line, context).await {
+        Ok(launched) => launched,
+        Err(failed) => {
+            host.commands.withdraw(&id);
+            return Err(failed);
+        }
+    };
+    let wanted = background.unwrap_or_default();
+    let until = if host.owner.is_main() { "the session ends" } else { "you end" };
+    let mut text = format!(
+        "{id} is running in the background. TaskOutput with task_id {id} returns its new output, TaskStop stops it. It \
+         ends when {until} at the latest; a message tells you when it has ended."
+    );
+    if wanted.pattern.is_some() {
+        text.push_str(
+            " Another one tells you of the first line that matches: go on with other work, or end your turn.",
+        );
+    }
+    let started = CommandEvent::Started { command_id: id.clone(), command: line, by_user: false };
+    host.listener.on_command(started).await;
+    tokio::spawn(follow(host, admitted, launched, wanted));
+    Ok(ToolOutput::text(text, format!("{id} in the background")))
+}
+
+/// Starts a command within its bounds.
+async fn launch(shell: &Shell, bounds: &Bounds, line: &str, context: &ToolContext) -> Result<Launched, ToolOutput> {
+    let line = OsString::from(line);
+    let (line, environment, policy) = match bounds {
+        Bounds::None => (line, shell.environment(), None),
         Bounds::Guard(guard, policy) => (guard.command.clone(), guard.environment.clone(), policy.clone()),
-        Bounds::Inside(inside) => (OsString::from(line), inside.environment.clone(), Some(inside.policy.clone())),
+        Bounds::Inside(inside) => (line, inside.environment.clone(), Some(inside.policy.clone())),
     };
     let search = SearchPath::of_process(&context.untrusted());
     let starting = Group::start(shell, line, context.cwd.to_path_buf(), environment, search, policy);
@@ -164,17 +224,34 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let (mut group, pipe) = started.map_err(|error| {
         ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
     })?;
-    let proxy = match (&bounds, group.take_listener()) {
-        (Bounds::Inside(inside), Some(listener)) => SandboxProxy::serve(listener, inside.hosts.clone()).ok(),
-        _ => None,
+    let (proxy, policy) = match (bounds, group.take_listener()) {
+        (Bounds::Inside(inside), Some(listener)) => {
+            (SandboxProxy::serve(listener, inside.hosts.clone()).ok(), Some(inside.policy.clone()))
+        }
+        (Bounds::Inside(inside), None) => (None, Some(inside.policy.clone())),
+        _ => (None, None),
     };
+    Ok(Launched { group, pipe, proxy, policy })
+}
+
+pub(super) enum End {
+    Exited(ExitStatus),
+    TimedOut,
+    Cancelled,
+    Lost,
+}
+
+async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    context.check_cancelled()?;
+    let PreparedCommand { line, bounds, time, .. } = command;
+    let Launched { group, pipe, proxy, policy } = launch(shell, &bounds, &line, context).await?;
     let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
     let mut output = report(&run.output.text, &end, remains, time);
-    if let Bounds::Inside(inside) = bounds {
+    if let Some(policy) = policy {
         let hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
-        let traces = Traces { line: &written, policy: inside.policy, hosts, printed: run.output.text.text() };
+        let traces = Traces { line: &line, policy, hosts, printed: run.output.text.text() };
         judge(&mut output, traces).await;
     }
     Ok(output)
@@ -315,8 +392,15 @@ impl Run {
     }
 }
 
-fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> ToolOutput {
-    let lines = counted(output.lines(), "line");
+/// How a command ended.
+pub(super) struct Fate {
+    /// All of it, for the model.
+    words: String,
+    pub(super) short: String,
+    pub(super) is_error: bool,
+}
+
+pub(super) fn ending_words(end: &End, remains: Remains, time: Duration) -> Fate {
     let seconds = time.as_secs_f32();
     let fate = |all: &str| match remains {
         Remains::Nothing | Remains::Ended => all.to_owned(),
@@ -342,6 +426,12 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         End::Cancelled => (format!("[{INTERRUPTED}: {all_ended}]"), INTERRUPTED.to_owned(), true),
         End::Lost => (format!("[no exit status; {all_ended}]"), "lost".to_owned(), true),
     };
+    Fate { words, short, is_error }
+}
+
+fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> ToolOutput {
+    let lines = counted(output.lines(), "line");
+    let Fate { words, short, is_error } = ending_words(end, remains, time);
     let mut text = output.text();
     if text.is_empty() {
         text.push_str("(no output)");

@@ -33,6 +33,9 @@ pub trait AnyTool: Send + Sync {
 
     fn keeps_time(&self) -> bool;
 
+    /// Says whether the model is told of the tool as things are.
+    fn applies(&self) -> bool;
+
     /// Parses the arguments of a call. Those that do not fit are a call that fails when it is prepared.
     fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't>;
 }
@@ -80,6 +83,10 @@ impl<T: Tool> AnyTool for T {
 
     fn keeps_time(&self) -> bool {
         T::KEEPS_TIME
+    }
+
+    fn applies(&self) -> bool {
+        Tool::applies(self)
     }
 
     fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't> {

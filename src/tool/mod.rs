@@ -19,6 +19,7 @@ use self::search::ignores::Ignores;
 use crate::message::{FileDiff, HostPort, INTERRUPTED, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
+mod background;
 mod bash;
 mod blocking;
 mod call;
@@ -39,6 +40,7 @@ mod todo_write;
 mod web;
 mod write;
 
+pub use background::{BackgroundCommands, CommandEvent, CommandHost, CommandListener, CommandLook, EndedBy};
 pub use call::{AnyTool, ParsedCall, PreparedCall};
 pub use file::copies::{FileCopies, FileVersions};
 pub use file::diff::diff_files;
@@ -106,6 +108,11 @@ pub trait Tool: Send + Sync {
     /// Returns what has changed since the model read the offer, if the offer does not say so itself.
     fn news(&self) -> Option<String> {
         None
+    }
+
+    /// Says whether the model is told of the tool as things are.
+    fn applies(&self) -> bool {
+        true
     }
 
     /// Says whether the tool is of use to an agent whose model is, or is not, at a service that searches the web itself.
@@ -229,6 +236,8 @@ pub struct ToolContext {
     pub hosts: Vec<HostPort>,
     /// The service that answers the agent, if it searches the web itself.
     pub service_search: Option<ServiceSearcher>,
+    /// Where commands are left that go on by themselves.
+    pub background: CommandHost,
 }
 
 /// Which sandbox the commands of a call may run in.

@@ -69,7 +69,7 @@ impl ToolSet {
 
     /// Returns what is offered to the model.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.all().map(|tool| tool.spec()).collect()
+        self.all().filter(|tool| tool.applies()).map(|tool| tool.spec()).collect()
     }
 
     /// Returns what the model has to know of changes that the offer does not show.

@@ -14,9 +14,10 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "docs/agents.md",
+    "docs/background.md",
     "docs/configuration.md",
     "docs/headless.md",
     "docs/hooks.md",

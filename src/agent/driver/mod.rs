@@ -57,6 +57,10 @@ async fn carry_out(job: Job<'_>, agent: &Agent, transcript: Transcript) -> (Outc
     let end = Box::pin(driver.watched(job)).await;
     agent.inbox.close();
     let (outcome, transcript) = driver.conclude(end).await;
+    if agent.depth > 0 {
+        // Nobody else could read what they print. Those of the main agent go on between its answers.
+        agent.commands.end_of(agent.id).await;
+    }
     run.emit(EventKind::Ended { outcome: outcome.clone() }).await;
     (outcome, transcript)
 }

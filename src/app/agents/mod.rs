@@ -73,6 +73,11 @@ impl Agents {
         &self.main
     }
 
+    /// Notes that an earlier run of the program has ended, and its commands with it.
+    pub(in crate::app) fn cut_off_commands(&mut self) {
+        self.main.cut_off_commands();
+    }
+
     pub(in crate::app) fn notice(&mut self, text: &str) {
         self.main.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
     }

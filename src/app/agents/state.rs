@@ -354,6 +354,8 @@ impl AgentState {
         match self {
             Self::Tool { name, object, lasting } => joined(&[name, object, &after_a_while(*lasting)]),
             Self::Writing { report: true } => "writing report".to_owned(),
+            Self::NeedsApproval { tool } if tool == "AskUserQuestion" => "waiting for your answer".to_owned(),
+            Self::NeedsApproval { tool } if tool == "ExitPlanMode" => "approve the plan?".to_owned(),
             Self::NeedsApproval { tool } if !tool.is_empty() => format!("allow {tool}?"),
             Self::RateLimited { .. } => joined(&["rate limited", &self.limit().unwrap_or_default()]),
             Self::Retrying { left } => format!("retrying in {}", short(*left)),

@@ -15,13 +15,23 @@ use crate::app::key::{Input, Mods};
 use crate::app::layout::QuestionRoom;
 use crate::app::outbox::Outbox;
 use crate::message::reveal;
-use crate::permission::{AccessKind, ActiveGrant, Answer, ApprovalId, Grant, Preview, RuleNotice};
+use crate::permission::{
+    AccessKind, ActiveGrant, Answer, ApprovalId, Grant, Preview, QuestionAnswer, RuleNotice, UserQuestion,
+};
 use crate::subagent::Command;
 
 /// Rows of a question besides its details: its heading, why it is asked, and its keys.
 const AROUND: u16 = 3;
 /// How soon questions that an answer settled count together.
 const TOGETHER: Duration = Duration::from_secs(1);
+
+/// What the user fills in before an answer goes out.
+pub(in crate::app) enum AnswerForm {
+    /// Why not.
+    Comment(ApprovalId),
+    /// What they choose.
+    Questions(ApprovalId, Vec<UserQuestion>),
+}
 
 impl Approvals {
     pub(in crate::app) fn look(&mut self, action: Action) {
@@ -45,13 +55,14 @@ impl Approvals {
     }
 
     /// Answers the question that is shown, once it is certain that the key was meant for it. A yes shows it in full
-    /// first. Returns the question if the user shall say why not. `vi` says that keys of vi edit what is written.
-    pub(in crate::app) fn answer(&mut self, action: Action, vi: bool, out: &mut Outbox) -> Option<ApprovalId> {
+    /// first. Returns what the user shall fill in first, if anything. `vi` says that keys of vi edit what is written.
+    pub(in crate::app) fn answer(&mut self, action: Action, vi: bool, out: &mut Outbox) -> Option<AnswerForm> {
         let Some(request) = self.shown() else {
             out.inform("nothing to approve");
             return None;
         };
         let (id, grant, is_whole) = (request.id.clone(), request.grant.is_some(), request.is_shown_whole());
+        let (is_plan, questions) = (request.is_of_plan(), request.questions().map(<[_]>::to_vec));
         if !self.guard.lets_answer(self.since()) {
             self.refuse_haste(&id, out);
             return None;
@@ -61,7 +72,13 @@ impl Approvals {
             out.inform("in vi mode this may be esc plus a letter: press f6 first, then answer");
             return None;
         }
+        if let Some(questions) = questions.filter(|_| matches!(action, Action::ApproveOnce | Action::ApproveAlways)) {
+            return Some(AnswerForm::Questions(id, questions));
+        }
+        let plan = |accepts_edits| Answer::Plan { accepts_edits, text: self.edited() };
         let answer = match action {
+            Action::ApproveOnce if is_plan => plan(false),
+            Action::ApproveAlways if is_plan => plan(true),
             Action::ApproveOnce => self.edited().map_or(Answer::Once, |text| Answer::Edited { text }),
             Action::ApproveAlways | Action::ApproveEveryone | Action::ApproveProject if !grant => {
                 out.warn("this can only be allowed once");
@@ -70,7 +87,7 @@ impl Approvals {
             Action::ApproveAlways => Answer::Always,
             Action::ApproveEveryone => Answer::Everyone,
             Action::ApproveProject => Answer::Project,
-            Action::DenyWithComment => return Some(id),
+            Action::DenyWithComment => return Some(AnswerForm::Comment(id)),
             _ => Answer::No { comment: None },
         };
         let is_yes = answer.is_yes();
@@ -93,30 +110,43 @@ impl Approvals {
         self.queue.get(self.at)?.edited.clone()
     }
 
-    /// Opens the report that the question is about in `$EDITOR`.
+    /// Opens the plan or the report that the question is about in `$EDITOR`.
     pub(in crate::app) fn open_editor(&mut self, out: &mut Outbox) {
-        let Some(open) = self.queue.get(self.at).filter(|open| open.request.is_of_report()) else {
-            out.inform("only reports can be edited");
+        let Some(open) = self.queue.get(self.at) else { return };
+        let Some(Preview::Report { text } | Preview::Plan { text }) = &open.request.preview else {
+            out.inform("only plans and reports can be edited");
             return;
         };
-        let Some(Preview::Report { text }) = &open.request.preview else { return };
         let text = open.edited.clone().unwrap_or_else(|| text.clone());
         self.editing = Some(open.request.id.clone());
         out.push(Effect::EditText(text));
     }
 
-    /// Takes a report back from `$EDITOR`, to be shown anew before it is sent. Returns `false` if none was there.
+    /// Takes it back from `$EDITOR`, to be shown anew before it is approved or sent. Returns `false` if none was there.
     pub(in crate::app) fn edited_outside(&mut self, text: &str, out: &mut Outbox) -> bool {
         let Some(id) = self.editing.take() else { return false };
         let Some(open) = self.queue.iter_mut().find(|open| open.request.id == id) else {
             out.inform("the question is no longer open");
             return true;
         };
-        open.request.preview = Some(Preview::Report { text: reveal(text).into_owned() });
+        let shown = reveal(text).into_owned();
+        let is_plan = open.request.is_of_plan();
+        open.request.preview =
+            Some(if is_plan { Preview::Plan { text: shown } } else { Preview::Report { text: shown } });
         (open.edited, open.seen) = (Some(text.to_owned()), SeenRows::default());
         self.edits += 1;
         out.redraw();
         true
+    }
+
+    /// Answers the questions of an agent.
+    pub(in crate::app) fn choose(&mut self, id: ApprovalId, answers: Vec<QuestionAnswer>, out: &mut Outbox) {
+        if !self.is_open(&id) {
+            out.inform("the question is no longer open");
+            return;
+        }
+        self.settle(&id);
+        out.send(Command::Answer { id, answer: Answer::Choices { answers } });
     }
 
     /// Says no to a question, and why.

@@ -4,7 +4,7 @@
 //! hasty keys to `guard`. Invariants: a question is asked once, whatever events say again later; a question stands only
 //! while drawn frames show it.
 
-mod answer;
+pub(super) mod answer;
 pub mod diff_rows;
 pub(super) mod guard;
 pub mod question;
@@ -189,8 +189,8 @@ impl Approvals {
         request.title = request.act().into_owned();
         match &mut request.preview {
             Some(Preview::Note { text }) => *text = reveal_line(text).chars().take(MAX_NOTE).collect(),
-            Some(Preview::Report { text }) => *text = reveal(text).into_owned(),
-            Some(Preview::Diff(_)) | None => {}
+            Some(Preview::Report { text } | Preview::Plan { text }) => *text = reveal(text).into_owned(),
+            Some(Preview::Diff(_) | Preview::Questions { .. }) | None => {}
         }
         request.reason = sanitize_line(&request.reason).into_owned();
         let is_read = self.expanded == Expanded::Yes || self.since.is_some_and(|since| now >= since + GUARD);

@@ -136,7 +136,11 @@ pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, columns: usize, mos
             let columns = (columns + 2).saturating_sub(NOTE_INDENT);
             (text_rows(text, columns, MAX_NOTE_ROWS).min(MAX_NOTE_ROWS), 0)
         }
-        Some(Preview::Note { text } | Preview::Report { text }) => {
+        Some(Preview::Questions { questions }) => {
+            let rows = questions.iter().map(|one| one.options.len()).sum();
+            (rows, 0)
+        }
+        Some(Preview::Note { text } | Preview::Report { text } | Preview::Plan { text }) => {
             let rows = text_rows(text, columns, left);
             (rows, rows)
         }

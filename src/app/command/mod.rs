@@ -13,7 +13,7 @@ pub use sandbox::{SANDBOX_USAGE, SandboxCommand};
 use super::composer::Candidate;
 use super::overlay::rewind;
 use super::settings::{memory, models, servers, sessions};
-use super::{App, Popup, lists};
+use super::{App, Focus, Popup, lists};
 use crate::agent::WorktreeAct;
 
 #[derive(Clone, Copy)]
@@ -247,7 +247,9 @@ fn slash_agents(app: &mut App, argument: &str) {
 }
 
 fn slash_tasks(app: &mut App, _: &str) {
-    if app.agents.is_empty() {
+    if app.agents.is_empty() && !app.commands.is_empty() {
+        app.view.set_focus(Focus::Commands);
+    } else if app.agents.is_empty() {
         app.out.inform("no agents yet");
     } else {
         app.overlay.open(Popup::list(&lists::AGENTS));

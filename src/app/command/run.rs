@@ -11,7 +11,7 @@ use crate::app::layout::LayoutMode;
 use crate::app::overlay::agent_lists;
 use crate::app::overlay::trust;
 use crate::app::settings::{memory, models};
-use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, Popup, lists};
+use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, MessageIntent, Popup, lists};
 use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -44,10 +44,32 @@ impl App {
             }
             return;
         }
-        if memory::ask(self, &text) {
+        if memory::ask(self, &text) || self.submit_elsewhere(&text) {
             return;
         }
         self.send_written(&text);
+    }
+
+    /// Does what the signs of a message ask for. Returns `true` if they ask for something.
+    fn submit_elsewhere(&mut self, text: &str) -> bool {
+        if self.messages.target().is_some() {
+            return false;
+        }
+        match MessageIntent::of(text) {
+            MessageIntent::Send => return false,
+            MessageIntent::Run(line) => {
+                self.view.pane_mut(AgentId::MAIN).scroll.follow();
+                self.out.send(Command::RunForUser { line: line.to_owned() });
+            }
+            MessageIntent::HandOff(task) => {
+                self.out.send(Command::HandOff { task: task.to_owned() });
+                self.out.inform("handed to a background agent; its report will arrive as a message");
+            }
+        }
+        let written = self.messages.composer_mut().take();
+        self.out.push(Effect::SaveHistory(written));
+        self.edited();
+        true
     }
 
     /// Sends what is written in the composer.
@@ -181,10 +203,10 @@ impl App {
 
     /// Leaves at once if nothing runs; else names what would be stopped and leaves at the second time.
     pub(super) fn slash_quit(&mut self) {
-        if !self.agents.is_busy() || self.out.take_armed(Armed::Quit) {
+        if !self.is_busy() || self.out.take_armed(Armed::Quit) {
             self.quit();
         } else {
-            let text = format!("enter again quits and stops {}", self.agents.running_words());
+            let text = format!("enter again quits and stops {}", self.running_words());
             self.ask_once_more(Armed::Quit, "/quit", &text);
         }
     }
@@ -192,10 +214,10 @@ impl App {
     /// Begins a new conversation at once if nothing runs; else names what would be stopped, and does it at the second
     /// time.
     pub(super) fn slash_clear(&mut self) {
-        if !self.agents.is_busy() || self.out.take_armed(Armed::Clear) {
+        if !self.is_busy() || self.out.take_armed(Armed::Clear) {
             self.clear();
         } else {
-            let text = format!("enter again starts over and stops {}", self.agents.running_words());
+            let text = format!("enter again starts over and stops {}", self.running_words());
             self.ask_once_more(Armed::Clear, "/clear", &text);
         }
     }
@@ -210,7 +232,7 @@ impl App {
             self.view.set_focus(Focus::Composer);
             self.out.arm(what, text);
         } else {
-            let running = self.agents.running_words();
+            let running = self.running_words();
             self.out.warn(format!("send or clear the message, then write {command}: {running} would stop"));
         }
     }
@@ -333,6 +355,9 @@ impl App {
             "all" => return self.stop_all(),
             "" => return agent_lists::open(self, &agent_lists::STOP, |agent| !agent.has_ended()),
             _ => {}
+        }
+        if self.commands.get(argument).is_some() {
+            return self.commands.stop(argument, &mut self.out);
         }
         match self.agents.find(argument).map(|agent| agent.id) {
             Some(agent) => self.requests.stop(agent, &self.agents, &mut self.out),

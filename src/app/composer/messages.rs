@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::{Duration, Instant};
 
 use super::files::FileIndex;
+use super::intent::MessageIntent;
 use super::{Addressee, Composer, Draft, History};
 use crate::app::agents::requests::PendingRequests;
 use crate::app::outbox::Outbox;
@@ -37,6 +38,8 @@ pub(in crate::app) struct Messages {
     taken: Option<Queued>,
     /// The last message that was sent.
     last_sent: MessageId,
+    /// What stands before the text while it is for a subagent.
+    label: Option<String>,
     /// For whom the text in `$EDITOR` is.
     editing: Option<AgentId>,
     /// The mark of what was handed on to be kept.
@@ -69,6 +72,7 @@ impl Messages {
             queued: BTreeMap::new(),
             taken: None,
             last_sent: MessageId::default(),
+            label: None,
             editing: None,
             kept: 0,
         };
@@ -95,6 +99,7 @@ impl Messages {
 
     /// Brings what depends on the composer's text up to date.
     pub(in crate::app) fn edited(&mut self, width: u16, agents: &Agents, out: &mut Outbox) {
+        self.show_label();
         self.composer.set_width(width);
         self.composer.set_addressees(addressees(agents));
         self.composer.refresh_completion(&mut self.files, &crate::app::command::candidates());
@@ -132,9 +137,19 @@ impl Messages {
             let act = if requests.is_over(agent) { "resume " } else { "" };
             format!("{act}→ {}", agent.name)
         });
-        self.composer.set_sign(label);
+        self.label = label;
+        self.show_label();
         self.composer.set_addressees(addressees(agents));
         self.composer.set_width(width);
+    }
+
+    /// Says before the text where it goes: to a subagent, or where its signs send it.
+    fn show_label(&mut self) {
+        let intent = match self.target {
+            None => MessageIntent::of(&self.composer.text()).label().map(str::to_owned),
+            Some(_) => None,
+        };
+        self.composer.set_sign(self.label.clone().or(intent));
     }
 
     /// Forgets the subagents that are gone. What was being written for them goes to the history.

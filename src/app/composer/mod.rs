@@ -10,6 +10,7 @@ mod draft;
 mod editor;
 pub mod files;
 mod history;
+pub(super) mod intent;
 mod layout;
 mod mentions;
 pub(super) mod messages;

@@ -3,17 +3,17 @@
 //! Owns which layer is offered an action first, and the acts that concern several parts. Leaves which key means which
 //! action to `keymap`. Invariant: leaving a view never stops an agent.
 
-use super::Handled;
 use super::keymap::Context;
+use super::{Handled, second_press};
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
-use crate::app::overlay::rewind;
+use crate::app::overlay::question_form;
 use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
-use crate::app::{Action, App, Armed, Detail, Effect, Focus, LineEdit, Motion, Popup, lists, overlay, timeline};
+use crate::app::{Action, App, Detail, Effect, Focus, LineEdit, Motion, Popup, commands, lists, overlay, timeline};
 use crate::message::{AgentId, report_markdown};
 use crate::permission::PermissionMode;
-use crate::subagent::{Children, Command};
+use crate::subagent::Command;
 
 /// What is offered an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,9 @@ impl App {
 
     /// Moves within the region that has the focus.
     fn act_in_focus(&mut self, action: Action) -> Handled {
+        if self.view.focus() == Focus::Commands {
+            return commands::act(self, action);
+        }
         match (self.view.focus(), action) {
             (Focus::Timeline, Action::MoveUp | Action::MoveDown | Action::MoveLeft | Action::MoveRight) => {
                 self.act_in_timeline(action);
@@ -196,10 +199,10 @@ impl App {
             Action::Editor if self.focus() == Focus::Approvals => self.approvals.open_editor(&mut self.out),
             Action::Editor => self.messages.open_editor(&mut self.out),
             Action::CycleMode => self.set_mode(self.status.mode.next()),
-            Action::Interrupt => self.interrupt(),
+            Action::Interrupt => second_press::interrupt(self),
             Action::Quit if self.playback.is_some() => self.quit(),
-            Action::ClearOrQuit => self.clear_or_quit(action),
-            Action::DeleteOrQuit if self.messages.composer().is_empty() => self.clear_or_quit(action),
+            Action::ClearOrQuit => second_press::clear_or_quit(self, action),
+            Action::DeleteOrQuit if self.messages.composer().is_empty() => second_press::clear_or_quit(self, action),
             Action::Layout => self.slash_layout(""),
             Action::MouseToggle => self.settings.toggle_mouse(&mut self.out),
             Action::Suspend => self.out.push(Effect::Suspend),
@@ -250,12 +253,14 @@ impl App {
     }
 
     fn go_into_agents(&mut self) -> Handled {
-        if !self.messages.composer().is_empty() || self.agents.is_empty() {
+        if !self.messages.composer().is_empty() || self.agents.is_empty() && self.commands.is_empty() {
             return Handled::Ignored;
         }
         if self.messages.composer().walks_history() {
             let key = self.keymap().chord_of(Context::Composer, Action::FocusNext);
             self.out.inform(key.map_or_else(String::new, |key| format!("no newer message · {key} focuses the agents")));
+        } else if self.agents.is_empty() {
+            self.view.set_focus(Focus::Commands);
         } else {
             self.focus_agents();
         }
@@ -271,11 +276,12 @@ impl App {
         self.view.set_full(None);
         let timeline = self.shows_timeline();
         let order: Vec<Focus> =
-            [Focus::Composer, Focus::Approvals, Focus::Timeline, Focus::Agents, Focus::Conversation]
+            [Focus::Composer, Focus::Approvals, Focus::Timeline, Focus::Agents, Focus::Commands, Focus::Conversation]
                 .into_iter()
                 .filter(|focus| match focus {
                     Focus::Approvals => !self.approvals.is_empty(),
                     Focus::Timeline => timeline,
+                    Focus::Commands => !self.commands.is_empty(),
                     Focus::Agents => !timeline && !self.agents.is_empty(),
                     _ => !timeline || *focus == Focus::Composer,
                 })
@@ -321,11 +327,11 @@ impl App {
 
     pub(in crate::app) fn stop_all(&mut self) {
         self.overlay.close();
-        if !self.agents.is_busy() {
+        if !self.is_busy() {
             self.out.inform("nothing is running");
             return;
         }
-        self.out.inform(format!("stopping {}", self.agents.running_words()));
+        self.out.inform(format!("stopping {}", self.running_words()));
         self.out.send(Command::StopAll);
     }
 
@@ -335,8 +341,9 @@ impl App {
             return;
         }
         let vi = self.view.focus() == Focus::Composer && self.messages.composer().vi_mode().is_some();
-        if let Some(id) = self.approvals.answer(action, vi, &mut self.out) {
-            self.overlay.open(Popup::Comment { id, text: LineEdit::default() });
+        let form = self.approvals.answer(action, vi, &mut self.out);
+        if let Some(form) = form {
+            self.overlay.open(question_form::popup(form, self.out.now()));
         }
     }
 
@@ -393,74 +400,6 @@ impl App {
         self.out.inform(format!("permission mode: {}{open}", mode.word()));
     }
 
-    /// Interrupts the main agent at the second press; the subagents that it waits for go on.
-    fn interrupt(&mut self) {
-        if self.target().is_some() {
-            self.out.disarm();
-            self.set_target(None);
-            if self.view.full().is_some() {
-                self.view.set_focus(Focus::Agents);
-            }
-            return;
-        }
-        let scroll = &mut self.view.pane_mut(AgentId::MAIN).scroll;
-        if scroll.is_held() {
-            scroll.follow();
-            return;
-        }
-        if self.agents.main().phase.is_at_rest() {
-            self.clear_at_second_press();
-            return;
-        }
-        let waited = self.agents.waited_for().next().is_some();
-        if self.out.take_armed(Armed::Interrupt) {
-            self.out.send(Command::Interrupt { children: Children::Keep });
-            self.out.inform(if waited {
-                "interrupting the main agent; its subagents keep running and report later"
-            } else {
-                "interrupting"
-            });
-            return;
-        }
-        let key = |action| self.keymap().chord_of(Context::Composer, action).unwrap_or_default();
-        let (again, all) = (key(Action::Interrupt), key(Action::StopAll));
-        let text = if waited {
-            format!("{again} again interrupts, subagents keep running · {all} stops all")
-        } else {
-            format!("{again} again interrupts the main agent")
-        };
-        self.out.arm(Armed::Interrupt, &text);
-    }
-
-    /// Clears what is being written. In vi mode `esc` is pressed too often to mean that.
-    fn clear_at_second_press(&mut self) {
-        let composer = self.messages.composer();
-        if composer.vi_mode().is_some() {
-            return;
-        }
-        let key = self.keymap().chord_of(Context::Composer, Action::Interrupt).unwrap_or_default();
-        if composer.is_empty() {
-            if self.out.take_armed(Armed::Rewind) {
-                rewind::open(self);
-            } else if !self.agents.main().cells.is_empty() {
-                self.out.arm(Armed::Rewind, &format!("{key} again goes back to an earlier message"));
-            }
-            return;
-        }
-        if self.out.take_armed(Armed::ClearText) {
-            self.clear_text();
-        } else {
-            self.out.arm(Armed::ClearText, &format!("{key} again clears the text"));
-        }
-    }
-
-    fn clear_text(&mut self) {
-        let discarded = self.messages.composer_mut().discard();
-        self.out.push(Effect::SaveHistory(discarded));
-        self.edited();
-        self.out.inform("cleared · ctrl+_ or up brings it back");
-    }
-
     /// Puts what is being written aside, and brings back what was. The history remembers it, should it be forgotten.
     fn stash(&mut self) {
         let composer = self.messages.composer_mut();
@@ -477,21 +416,5 @@ impl App {
             self.out.push(Effect::SaveHistory(text));
         }
         self.edited();
-    }
-
-    fn clear_or_quit(&mut self, action: Action) {
-        if self.overlay.close().is_some() || self.agent_files.close() {
-            return;
-        }
-        if !self.messages.composer().is_empty() {
-            self.clear_text();
-        } else if self.out.take_armed(Armed::Quit) {
-            self.quit();
-        } else {
-            let key = self.keymap().chord_of(Context::Composer, action).unwrap_or_default();
-            let stopped = Some(self.agents.running_words()).filter(|_| self.agents.is_busy());
-            let stops = stopped.map(|words| format!(" and stops {words}")).unwrap_or_default();
-            self.out.arm(Armed::Quit, &format!("{key} again quits{stops}"));
-        }
     }
 }

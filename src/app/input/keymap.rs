@@ -22,6 +22,8 @@ pub enum Context {
     Conversation,
     Agents,
     AgentFull,
+    /// The commands in the background.
+    Commands,
     Approvals,
     AgentFiles,
     Timeline,
@@ -34,17 +36,20 @@ pub enum Context {
     Confirm,
     /// What would come back with a message.
     Rewind,
+    /// What an agent asks.
+    Questions,
     Wizard,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
         Self::Agents,
         Self::AgentFull,
+        Self::Commands,
         Self::Timeline,
         Self::Replay,
         Self::Approvals,
@@ -53,6 +58,7 @@ impl Context {
         Self::Text,
         Self::Confirm,
         Self::Rewind,
+        Self::Questions,
         Self::Wizard,
     ];
 
@@ -65,6 +71,7 @@ impl Context {
             Self::Conversation => "conversation",
             Self::Agents => "agents",
             Self::AgentFull => "agent-full",
+            Self::Commands => "commands",
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent-files",
             Self::Timeline => "timeline",
@@ -73,6 +80,7 @@ impl Context {
             Self::Text => "text",
             Self::Confirm => "confirm",
             Self::Rewind => "rewind",
+            Self::Questions => "questions",
             Self::Wizard => "wizard",
         }
     }
@@ -86,6 +94,7 @@ impl Context {
             Self::Conversation => "conversation",
             Self::Agents => "agents",
             Self::AgentFull => "agent, full",
+            Self::Commands => "commands",
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent files",
             Self::Timeline => "timeline",
@@ -94,6 +103,7 @@ impl Context {
             Self::Text => "text",
             Self::Confirm => "question",
             Self::Rewind => "rewind",
+            Self::Questions => "questions",
             Self::Wizard => "new agent",
         }
     }
@@ -110,6 +120,10 @@ const REPLAY_HINTS: &[(Action, &str)] = &[
     (Action::Beginning, "start"),
     (Action::Present, "end"),
 ];
+
+/// The keys of the commands in the background, with a short word for each.
+const COMMAND_HINTS: &[(Action, &str)] =
+    &[(Action::Stop, "stop"), (Action::OpenOutput, "output"), (Action::Leave, "back"), (Action::Help, "keys")];
 
 /// What a run of keys means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -317,6 +331,7 @@ impl Keymap {
                 (Action::FoldTools, "tools"),
                 (Action::Background, "background"),
             ],
+            Context::Commands => COMMAND_HINTS,
             Context::Approvals => &[
                 // The answers stand below the question.
                 (Action::Leave, "back"),
@@ -357,7 +372,7 @@ impl Keymap {
             ],
             Context::Text | Context::Confirm => &[(Action::Leave, "close")],
             // They stand in its box.
-            Context::Wizard => &[],
+            Context::Questions | Context::Wizard => &[],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],
         };
         let row = |(action, word): &(Action, &'static str)| Some((self.chord_of(context, *action)?, *action, *word));

@@ -1,30 +1,24 @@
 //! The way of an input to what it is for: layers are offered it from the top, and the first that has a use for it
 //! takes it.
 //!
-//! Owns who is asked first, and chords of several keys. Leaves what an action does to `actions`, and telling letters
-//! that are commands from the start of a sentence to `typing`. Invariant: what waits for a second press waits for no
+//! Owns who is asked first, and chords of several keys. Leaves what an action does to `actions`, the mouse to `mouse`, and
+//! telling letters that are commands from the start of a sentence to `typing`. Invariant: what waits for a second press waits for no
 //! other key.
 
 mod actions;
 pub mod key;
 pub mod keymap;
+pub(super) mod mouse;
+mod second_press;
 pub(super) mod typing;
 
 use std::time::{Duration, Instant};
 
-use ratatui::layout::Position;
-
-use self::key::{Key, KeyCode, Mouse, MouseKind};
+use self::key::{Key, KeyCode};
 use self::keymap::{Context, Keymap, Lookup};
 use self::typing::{BeforeTyping, LETTER_PAUSE, Subject, Typed, TypedLetter, Typing};
-use super::layout::Regions;
 use super::status::{CONFIRM, Flash};
-use super::view::pointer::{Dragging, HitTarget, PanePart, share_at};
-use super::{Action, App, Focus, Motion, Popup, overlay};
-use crate::message::AgentId;
-
-/// Lines that one turn of the wheel moves.
-const WHEEL: i32 = 3;
+use super::{Action, App, Focus, Popup, overlay};
 
 /// How long a digit waits for the next one of an agent's number.
 const NUMBER_PAUSE: Duration = Duration::from_secs(1);
@@ -152,6 +146,7 @@ impl App {
         self.out.offer();
         if key.typed().is_some() {
             self.view.take_clicked();
+            self.commands.unmark();
         }
         self.dispatch(key);
         self.out.withdraw_offer();
@@ -224,7 +219,7 @@ impl App {
     /// Says what the rest of a chord would do.
     fn announce(&mut self, action: Action) {
         let text = match action {
-            Action::StopAll => format!("press again to stop {}", self.agents.running_words()),
+            Action::StopAll => format!("press again to stop {}", self.running_words()),
             _ => format!("… {}", action.description()),
         };
         self.out.set_flash(Flash::confirm(text, self.out.now()));
@@ -359,142 +354,6 @@ impl App {
             Lookup::Action(_) => TypedLetter::Acts,
             Lookup::Pending(_) => TypedLetter::Moves,
             Lookup::None => TypedLetter::Unbound,
-        }
-    }
-
-    pub(super) fn on_mouse(&mut self, mouse: Mouse) {
-        if mouse.kind == MouseKind::Press {
-            self.before_other_input(false);
-            self.out.offer();
-        }
-        let at = Position { x: mouse.column, y: mouse.row };
-        let in_list = mouse.kind == MouseKind::Press && overlay::actions::press(self, at);
-        if !in_list && !self.mouse_in_agent_files(mouse) {
-            self.mouse_behind(mouse.kind, at);
-        }
-        self.out.withdraw_offer();
-    }
-
-    /// Gives an act of the mouse to the view of all agents, or to the popup before it. Returns `true` if one is open.
-    fn mouse_in_agent_files(&mut self, mouse: Mouse) -> bool {
-        let Some(layout) = self.agent_files().map(|view| self.agent_files_layout(view)) else { return false };
-        if !self.overlay.is_open() {
-            self.agent_files.on_mouse(mouse, &layout, self.overlay.end());
-            return true;
-        }
-        mouse.kind == MouseKind::Press && self.overlay.close().is_some()
-    }
-
-    fn mouse_behind(&mut self, kind: MouseKind, at: Position) {
-        let regions = self.regions();
-        match kind {
-            MouseKind::WheelUp => self.wheel(&regions, at, -WHEEL),
-            MouseKind::WheelDown => self.wheel(&regions, at, WHEEL),
-            MouseKind::Press => self.press(&regions, at),
-            MouseKind::Drag => self.drag(&regions, at),
-            MouseKind::Release => {
-                if let Dragging::Text { agent, opens } = self.pointer.release() {
-                    self.view.end_selection(agent, opens);
-                }
-            }
-        }
-    }
-
-    fn wheel(&mut self, regions: &Regions, at: Position, lines: i32) {
-        let (end, step) = (self.overlay.end(), isize::try_from(lines).unwrap_or(0));
-        if self.overlay.wizard_is_open() {
-            self.overlay.wizard_mut().wheel(lines, end);
-            return;
-        }
-        if let Some(popup) = self.overlay.popup_mut() {
-            if let Some(scroll) = popup.scroll() {
-                *scroll = scroll.saturating_add_signed(step).min(end);
-            }
-            return;
-        }
-        let scrolled = match self.pointer.target(regions, at) {
-            HitTarget::Timeline => {
-                self.act(if lines < 0 { Action::ZoomIn } else { Action::ZoomOut });
-                return;
-            }
-            HitTarget::Approvals(_) => return self.approvals.scroll_by(step, end),
-            HitTarget::Pane(pane, _) => pane.agent,
-            HitTarget::Conversation => AgentId::MAIN,
-            HitTarget::Filed | HitTarget::Nothing | HitTarget::Border | HitTarget::Composer => return,
-        };
-        self.view.request_scroll(&self.agents, scrolled, Motion::Lines(lines), &mut self.out);
-    }
-
-    fn press(&mut self, regions: &Regions, at: Position) {
-        if self.overlay.close().is_some() {
-            // What lies behind was covered, and is not what was meant.
-            return;
-        }
-        self.view.clear_selection();
-        let clicked = self.view.take_clicked();
-        let unit = self.pointer.click(at, self.out.now());
-        match self.pointer.target(regions, at) {
-            HitTarget::Nothing | HitTarget::Approvals(None) => {}
-            HitTarget::Border => self.pointer.drag(Dragging::Border),
-            HitTarget::Composer => self.view.set_focus(Focus::Composer),
-            HitTarget::Approvals(Some(Action::FocusNext)) => self.view.set_focus(Focus::Approvals),
-            HitTarget::Approvals(Some(action)) => {
-                self.act(action);
-            }
-            HitTarget::Conversation => {
-                self.view.set_focus(Focus::Composer);
-                self.pointer.drag(Dragging::Text { agent: AgentId::MAIN, opens: true });
-                self.view.begin_selection(AgentId::MAIN, at, unit);
-            }
-            HitTarget::Filed => self.view.toggle_filed(),
-            HitTarget::Timeline => {
-                if let Some(now) = self.timeline() {
-                    self.seek_to(&now, at.x);
-                    self.timeline.point_at(&now, at.x, at.y);
-                }
-            }
-            HitTarget::Pane(pane, part) => {
-                let agent = pane.agent;
-                let was_chosen = self.view.focused_agent().or(clicked) == Some(agent);
-                if self.view.focus() != Focus::Agents {
-                    self.view.set_focus(Focus::Composer);
-                    self.view.click(agent);
-                }
-                self.view.choose(Some(agent));
-                let running = self.agents.get(agent).is_some_and(|agent| !agent.has_ended());
-                match part {
-                    PanePart::Body => {
-                        // The first click only chooses the pane.
-                        self.pointer.drag(Dragging::Text { agent, opens: was_chosen });
-                        self.view.begin_selection(agent, at, unit);
-                    }
-                    // The sign stands on the chosen title only.
-                    PanePart::Stop if running && was_chosen && self.playback.is_none() => {
-                        self.requests.stop(agent, &self.agents, &mut self.out);
-                    }
-                    PanePart::Fold => self.view.toggle_fold(agent, pane.size, &self.agents),
-                    PanePart::Stop | PanePart::Title if was_chosen && self.view.full().is_some() => {
-                        self.view.set_full(None);
-                        self.view.set_focus(Focus::Composer);
-                    }
-                    PanePart::Stop | PanePart::Title if was_chosen => self.view.open_full(agent),
-                    PanePart::Stop | PanePart::Title => {}
-                }
-            }
-        }
-    }
-
-    fn drag(&mut self, regions: &Regions, at: Position) {
-        match self.pointer.dragging() {
-            Dragging::Text { agent, .. } => {
-                let area = regions.pane(agent).map_or(regions.conversation, |pane| pane.area);
-                let edges = (area.y + u16::from(!agent.is_main()), area.bottom());
-                self.view.grow_selection(agent, at, edges, &self.agents, &mut self.out);
-            }
-            Dragging::Border if !self.view.size().is_empty() => {
-                self.view.drag_border(share_at(regions, self.view.size(), at));
-            }
-            Dragging::Border | Dragging::Nothing => {}
         }
     }
 }

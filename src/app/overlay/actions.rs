@@ -6,12 +6,15 @@
 use ratatui::layout::Position;
 
 use super::popup::Popup;
-use super::{rewind, trust};
+use super::{question_form, rewind, trust};
 use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::{Action, App, Effect, LineEdit, Motion};
 
 pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
+    if matches!(app.overlay.popup(), Some(Popup::Questions(_))) {
+        return question_form::act(app, action);
+    }
     let page = app.overlay.page();
     let step = match action {
         Action::MoveUp | Action::ScrollUp => -1,
@@ -87,7 +90,7 @@ fn accept(app: &mut App) {
         Some(Popup::List(list)) => (list.kind.accept)(app, &list),
         Some(Popup::Comment { id, text }) => {
             app.approvals.deny(id, text.text(), &mut app.out);
-            app.leave_empty_approvals();
+            app.leave_empty_regions();
         }
         Some(Popup::Search { agent, query, .. }) if !query.text().is_empty() => {
             app.view.pane_mut(agent).search = Some(query.text().to_owned());
@@ -109,6 +112,13 @@ pub(in crate::app) fn press(app: &mut App, at: Position) -> bool {
         // What is filled in is not left for a click beside it.
         if let Some(entry) = hit {
             app.overlay.wizard_mut().click(entry, app.agent_files.listing(), &mut app.out);
+        }
+        return true;
+    }
+    if matches!(app.overlay.popup(), Some(Popup::Questions(_))) {
+        // What is chosen is not left for a click beside it.
+        if let Some(row) = hit {
+            question_form::press(app, row);
         }
         return true;
     }

@@ -10,6 +10,7 @@ pub(super) mod line_edit;
 pub mod list;
 pub(super) mod outputs;
 pub(super) mod popup;
+pub(super) mod question_form;
 pub(super) mod rewind;
 pub(super) mod trust;
 pub mod wizard;
@@ -101,7 +102,12 @@ impl Overlay {
     pub(super) fn scroll(&mut self, by: isize) {
         let end = self.end;
         if let Some(scroll) = self.popup.as_mut().and_then(Popup::scroll) {
-            *scroll = scroll.saturating_add_signed(by).min(end);
+            *scroll = (*scroll).min(end).saturating_add_signed(by).min(end);
+        }
+        if let Some(Popup::CommandOutput { scroll, .. }) = &mut self.popup
+            && *scroll == end
+        {
+            *scroll = usize::MAX;
         }
     }
 

@@ -45,7 +45,9 @@ fn of_cell(kind: &CellKind) -> Option<Source<'_>> {
                 _ => "",
             };
             let title = format!("{} {}", tool.name, tool.title);
-            Some(Source { title, summary: tool.summary.clone(), text, call_id: Some(&tool.call_id) })
+            // That of a command of the user's own is all here.
+            let call_id = Some(tool.call_id.as_str()).filter(|id| !id.is_empty());
+            Some(Source { title, summary: tool.summary.clone(), text, call_id })
         }
         CellKind::Compacted { words, text } => Some(Source {
             title: "summary of the conversation".to_owned(),

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::line_edit::LineEdit;
 use super::list::{ListKind, ListPopup};
+use super::question_form::QuestionForm;
 use super::rewind::RewindView;
 use crate::app::Scroll;
 use crate::app::action::Action;
@@ -54,8 +55,16 @@ pub enum Popup {
         call_id: Option<String>,
         scroll: usize,
     },
+    /// The output of a command in the background, as it comes.
+    CommandOutput {
+        id: String,
+        /// First visible line; past the end it follows what comes.
+        scroll: usize,
+    },
     /// What would come back with a message, before it does.
     Rewind(Box<RewindView>),
+    /// What an agent asks, to be answered.
+    Questions(Box<QuestionForm>),
     Comment {
         id: ApprovalId,
         text: LineEdit,
@@ -105,6 +114,7 @@ impl Popup {
                 Some(query)
             }
             Self::Comment { text, .. } => Some(text),
+            Self::Questions(form) => form.line(),
             Self::Search { query, .. } => Some(query),
             _ => None,
         }
@@ -114,6 +124,7 @@ impl Popup {
     pub fn takes_text(&self) -> bool {
         match self {
             Self::List(list) => list.kind.has_query,
+            Self::Questions(form) => form.takes_text(),
             Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } | Self::Wizard => true,
             _ => false,
         }
@@ -124,6 +135,7 @@ impl Popup {
             Self::Wizard => Context::Wizard,
             Self::DeleteAgent { .. } | Self::Trust { .. } => Context::Confirm,
             Self::Rewind(_) => Context::Rewind,
+            Self::Questions(_) => Context::Questions,
             Self::List(_) | Self::Comment { .. } | Self::Search { .. } | Self::Help { query: Some(_), .. } => {
                 Context::Popup
             }
@@ -132,6 +144,7 @@ impl Popup {
             | Self::Cost { .. }
             | Self::Context { .. }
             | Self::Text { .. }
+            | Self::CommandOutput { .. }
             | Self::Output { .. } => Context::Text,
         }
     }
@@ -154,6 +167,7 @@ impl Popup {
             | Self::Cost { scroll }
             | Self::Context { scroll, .. }
             | Self::Output { scroll, .. }
+            | Self::CommandOutput { scroll, .. }
             | Self::Text { scroll, .. }
             | Self::Trust { scroll, .. } => Some(scroll),
             Self::Rewind(view) => Some(&mut view.scroll),

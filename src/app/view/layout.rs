@@ -105,6 +105,8 @@ pub struct LayoutState<'a> {
     /// Rows the open question would like; 0 if there is none.
     pub approval_rows: u16,
     pub approval_room: QuestionRoom,
+    /// Rows that the commands in the background would like, with their heading.
+    pub command_rows: u16,
     /// Rows that the conversation keeps for what it says, if that was measured.
     pub talk_rows: Option<u16>,
     /// One entry for each agent, in order.
@@ -184,6 +186,8 @@ pub struct Regions {
     /// How many agents found no room.
     pub unseen: usize,
     pub timeline: Rect,
+    /// The commands in the background: a heading where there is room, and their rows.
+    pub commands: Rect,
     pub approvals: Rect,
     /// The line above the composer.
     pub rule: Rect,
@@ -201,8 +205,8 @@ impl Regions {
 
     /// Gives the room of conversation and agents to the timeline.
     pub(in crate::app) fn show_timeline(&mut self) {
-        // They stand above the open question, which has its place even while there is none.
-        let room = Rect { x: self.approvals.x, y: 0, width: self.approvals.width, height: self.approvals.y };
+        // They stand above the commands, which have their place even while there are none.
+        let room = Rect { x: self.commands.x, y: 0, width: self.commands.width, height: self.commands.y };
         let empty = Rect { width: 0, height: 0, ..room };
         self.form = LayoutForm::Timeline;
         self.timeline = room;
@@ -242,6 +246,8 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let rule = cut_bottom(&mut main, u16::from(size.height >= 8));
     let room = state.approval_room.rows(size.height, main.height);
     let approvals = cut_bottom(&mut main, state.approval_rows.min(room));
+    let most = main.height / 4;
+    let commands = cut_bottom(&mut main, state.command_rows.min(most));
     let empty = Rect { width: 0, height: 0, ..main };
     let mut regions = Regions {
         form: LayoutForm::Alone,
@@ -254,6 +260,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         filed: empty,
         unseen: 0,
         timeline: empty,
+        commands,
         approvals,
         rule,
         composer,
@@ -398,9 +405,10 @@ const OPEN_IN_RAIL: u16 = 5;
 /// Rows that the conversation keeps where agents stand below it.
 const LEAST_CONVERSATION: u16 = 2;
 
-/// Returns the rows that a head and a title for each agent at work take.
+/// Returns the rows that a head and a title for each agent at work take, and for the one that is looked at.
 fn live_titles(state: &LayoutState<'_>) -> u16 {
-    let live = state.panes.iter().filter(|pane| pane.live.is_at_work()).count();
+    let has_title = |pane: &&PaneRequest| pane.live.is_at_work() || Some(pane.agent) == state.focused;
+    let live = state.panes.iter().filter(has_title).count();
     u16::try_from(live).unwrap_or(u16::MAX).saturating_add(1)
 }
 

@@ -35,6 +35,8 @@ pub enum Focus {
     Conversation,
     Agents,
     Approvals,
+    /// The commands in the background.
+    Commands,
     Timeline,
 }
 

@@ -42,6 +42,8 @@ pub(in crate::app) enum HitTarget {
     Approvals(Option<Action>),
     Conversation,
     Timeline,
+    /// A row of the region of commands, from its top, and whether at its end, where the sign stops the command.
+    Command(u16, bool),
     Pane(PaneRect, PanePart),
 }
 
@@ -125,6 +127,8 @@ impl Pointer {
             HitTarget::Approvals(self.answers.iter().find(|(place, _)| place.contains(at)).map(|(_, action)| *action))
         } else if regions.conversation.contains(at) {
             HitTarget::Conversation
+        } else if regions.commands.contains(at) {
+            HitTarget::Command(at.y - regions.commands.y, at.x + STOP_COLUMNS >= regions.commands.right())
         } else if regions.timeline.contains(at) {
             HitTarget::Timeline
         } else if regions.filed.contains(at) {

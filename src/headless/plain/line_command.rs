@@ -3,13 +3,17 @@
 //! Owns the answers. Leaves the slash commands to their table in `app`. Invariant: a line answers a question only if one was open when the line came, so
 //! that no word typed ahead says yes to what nobody has read.
 
-use crate::app::COMMANDS;
+use crate::app::{COMMANDS, MessageIntent};
 use crate::permission::Answer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineCommand<'a> {
     Nothing,
     Say(&'a str),
+    /// Run a command of the user's own.
+    Run(&'a str),
+    /// Hand it to an agent in the background.
+    HandOff(&'a str),
     Answer(Answer),
     /// See all of what the open question is about.
     Show,
@@ -22,6 +26,8 @@ pub(super) enum LineCommand<'a> {
 pub(super) fn help() -> Vec<String> {
     let mut lines = vec![
         "A line is sent to the main agent; end it with \\ to continue on the next line.".to_owned(),
+        "A line that begins with ! runs a command of your own; one that ends in & is handed to a background agent."
+            .to_owned(),
         "Answer a question with y (once), a (this session), p (this project), n (no) or n and a reason; s shows all \
          of it."
             .to_owned(),
@@ -39,6 +45,7 @@ pub(super) enum Question {
 }
 
 pub(super) fn read(line: &str, question: Question) -> LineCommand<'_> {
+    let intent = MessageIntent::of(line);
     let line = line.trim();
     if let Some(command) = line.strip_prefix('/').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
         return LineCommand::Slash(command);
@@ -58,7 +65,13 @@ pub(super) fn read(line: &str, question: Question) -> LineCommand<'_> {
         _ if question == Question::Open => {
             return LineCommand::Unclear("answer the question first: y, a, w, p, n or s");
         }
-        _ => return LineCommand::Say(line),
+        _ => {
+            return match intent {
+                MessageIntent::Send => LineCommand::Say(line),
+                MessageIntent::Run(command) => LineCommand::Run(command),
+                MessageIntent::HandOff(task) => LineCommand::HandOff(task),
+            };
+        }
     };
     match question {
         Question::Open => answer,

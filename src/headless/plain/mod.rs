@@ -5,6 +5,8 @@
 //! signals are obeyed also while nobody reads the output; once the input has ended, questions are answered with no.
 
 mod asked;
+mod choosing;
+mod command_list;
 mod continuing;
 mod exports;
 mod facts;

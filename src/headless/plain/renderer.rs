@@ -9,6 +9,8 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use jiff::Timestamp;
 
 use super::super::text::{Waits, ended};
+use super::choosing::{ChoiceStep, Choosing};
+use super::command_list::CommandList;
 use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
 use super::task_list::{TaskList, TaskState};
 use crate::agent::{
@@ -31,6 +33,8 @@ const MAX_SUMMARY_CHARS: usize = 2_000;
 #[derive(Debug, Default)]
 pub(super) struct LineRenderer {
     pub(super) tasks: TaskList,
+    pub(super) commands: CommandList,
+    pub(super) choosing: Choosing,
     /// Running calls: what they are shown as.
     calls: HashMap<(AgentId, String), String>,
     questions: VecDeque<ApprovalRequest>,
@@ -80,7 +84,8 @@ impl LineRenderer {
             }
             SessionEvent::NoModel { reason } => self.notice(reason),
             SessionEvent::Cleared => {
-                *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
+                let (commands, kept) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.kept));
+                *self = Self { commands, kept, ..Self::default() };
                 self.notice("new conversation")
             }
             SessionEvent::Rewound { messages, files, left } => self.notice(&rewound_words(*messages, files, left)),
@@ -153,6 +158,10 @@ impl LineRenderer {
             EventKind::Notice { text } if self.tasks.get(id).is_some() => self.of(id, &sanitize_line(text)),
             EventKind::Notice { text } => self.notice(text),
             EventKind::Worktree { news } => self.worktree_news(id, news),
+            EventKind::Command(command) => {
+                let lines = self.commands.apply(command, event.at);
+                self.lines(lines)
+            }
             EventKind::Context(event) => context_words(event).map(|words| self.of(id, &words)).unwrap_or_default(),
             _ => Vec::new(),
         }
@@ -176,6 +185,12 @@ impl LineRenderer {
             }
             _ => self.tasks.name(request.id.agent),
         };
+        if let Some((rows, text)) = self.choosing.lines(&who, request) {
+            self.announced = Some(request.id.clone());
+            let mut lines = self.lines(rows);
+            lines.extend(self.notice(&text));
+            return lines;
+        }
         let change = match &request.preview {
             Some(Preview::Diff(diff)) => format!(" ({} lines added, {} removed)", diff.added, diff.removed),
             Some(Preview::Note { text }) if !is_said(request) => format!(" ({})", reveal_line(text)),
@@ -190,7 +205,14 @@ impl LineRenderer {
         };
         let (tool, act) = (sanitize_line(&request.access.tool), request.act());
         let title = reveal_line(&act);
-        let text = format!("{who} asks: {tool} {title}{change}? [y]es once, {always}[n]o, [s]how{place}");
+        let text = if request.is_of_plan() {
+            format!(
+                "{who} asks you to approve its plan: [y]es, changes ask, [a] yes, edits are accepted, [n]o with a comment, \
+                 [s]how{place}"
+            )
+        } else {
+            format!("{who} asks: {tool} {title}{change}? [y]es once, {always}[n]o, [s]how{place}")
+        };
         let changed: Vec<String> = changed_rows(request).take(MAX_CHANGES + 1).collect();
         if changed.len() > MAX_CHANGES || self.is_told(&request.id) {
             return self.notice(&text);
@@ -206,6 +228,17 @@ impl LineRenderer {
         self.announced.as_ref() == Some(question)
     }
 
+    /// Takes a line as the answer to what the open question asks; `None` if it asks for a permission.
+    pub(super) fn choose(&mut self, typed: &str) -> Option<(ApprovalId, ChoiceStep)> {
+        let request = self.questions.front().filter(|request| request.questions().is_some())?;
+        Some((request.id.clone(), self.choosing.take(request, typed)))
+    }
+
+    /// Returns the question that is to be answered now.
+    pub(super) fn ask_again(&mut self) -> Vec<String> {
+        self.question()
+    }
+
     /// Returns all of what the open question is about.
     pub(super) fn details(&mut self) -> Vec<String> {
         let Some(request) = self.questions.front() else { return Vec::new() };
@@ -213,7 +246,8 @@ impl LineRenderer {
         match &request.preview {
             Some(Preview::Note { text }) if is_said(request) => rows.push(format!("says: {}", reveal_line(text))),
             Some(Preview::Note { text }) => rows.push(reveal_line(text).into_owned()),
-            Some(Preview::Diff(_) | Preview::Report { .. }) | None => {}
+            Some(Preview::Diff(_) | Preview::Report { .. } | Preview::Plan { .. } | Preview::Questions { .. })
+            | None => {}
         }
         let mut lines: Vec<String> = rows.into_iter().map(|row| format!("{SET_IN}{row}")).collect();
         lines.extend(diff_rows(request));
@@ -232,6 +266,7 @@ impl LineRenderer {
 
     pub(super) fn list_tasks(&mut self, now: Timestamp) -> Vec<String> {
         let rows = self.tasks.rows(now, |id| self.questions.iter().any(|request| request.id.agent == id));
+        let rows: Vec<String> = rows.into_iter().chain(self.commands.rows(now)).collect();
         if rows.is_empty() { self.notice("no agents yet") } else { self.lines(rows) }
     }
 

@@ -33,7 +33,7 @@ pub(super) fn memory_rows(reader: Option<&MemoryReader>) -> Result<Vec<String>, 
     if rows.is_empty() { Err("no memory files; see docs/memory.md") } else { Ok(rows) }
 }
 
-/// Returns the lines of the change, or of the report, that a question is about.
+/// Returns the lines of the change, of the report or of the plan that a question is about.
 pub(super) fn diff_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
     rows(diff_of(request), |_| true).chain(report_rows(request))
 }
@@ -44,7 +44,7 @@ pub(super) fn changed_rows(request: &ApprovalRequest) -> impl Iterator<Item = St
 }
 
 fn report_rows(request: &ApprovalRequest) -> Vec<String> {
-    let Some(Preview::Report { text }) = &request.preview else { return Vec::new() };
+    let Some(Preview::Report { text } | Preview::Plan { text }) = &request.preview else { return Vec::new() };
     text.lines().map(|line| format!("{SET_IN}{}", reveal_line(line))).collect()
 }
 

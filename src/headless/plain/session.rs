@@ -1,7 +1,7 @@
 //! A session of lines: what was written, what waits, and what a typed line does.
 //!
-//! Owns what commands and answers do, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
-//! to `renderer`. Invariant: nothing here waits for the output.
+//! Owns what lines and answers do, and the prompt. Leaves slash commands to `slash`, reading and writing to the loop in
+//! `mod`, and the words to `renderer`. Invariant: nothing here waits for the output.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _};
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::asked::{Asked, Typist};
+use super::choosing::ChoiceStep;
 use super::exports::Exporter;
 use super::facts::{KnownFacts, Lead};
 use super::line_command::{self, LineCommand, Question};
@@ -120,6 +121,7 @@ impl Session {
             && self.lead == Lead::Rests
             && self.renderer.tasks.running() == 0
             && self.renderer.owed() == 0
+            && !self.renderer.commands.runs_own()
             && self.exporter.is_idle()
     }
 
@@ -213,6 +215,9 @@ impl Session {
         }
         let text = std::mem::take(&mut self.begun) + line;
         let question = if self.renderer.open().is_some() { Question::Open } else { Question::None };
+        if self.choose(&text) {
+            return NextStep::GoOn;
+        }
         match line_command::read(&text, question) {
             LineCommand::Nothing => {}
             LineCommand::Say(text) => {
@@ -222,6 +227,8 @@ impl Session {
                 let id = self.send(text.to_owned());
                 self.echoed = at_prompt.then_some(id).or(self.echoed);
             }
+            LineCommand::Run(line) => self.order(Command::RunForUser { line: line.to_owned() }),
+            LineCommand::HandOff(task) => self.order(Command::HandOff { task: task.to_owned() }),
             LineCommand::Answer(answer) => self.answer(answer),
             LineCommand::Show => {
                 let lines = self.renderer.details();
@@ -248,6 +255,11 @@ impl Session {
     pub(super) fn interrupted(&mut self) -> NextStep {
         // The terminal has shown it at the prompt.
         self.prompted = false;
+        if self.renderer.commands.runs_own() {
+            self.notice("stopping your command");
+            self.order(Command::StopUserCommands);
+            return NextStep::GoOn;
+        }
         if self.take_armed() {
             return NextStep::Leave;
         }
@@ -276,6 +288,11 @@ impl Session {
             self.notice("too quick: read it first, then answer");
             return;
         }
+        let answer = match answer {
+            Answer::Once if request.is_of_plan() => Answer::Plan { accepts_edits: false, text: None },
+            Answer::Always if request.is_of_plan() => Answer::Plan { accepts_edits: true, text: None },
+            answer => answer,
+        };
         if answer.is_lasting() && request.grant.is_none() {
             self.notice("this can only be allowed once");
             return;
@@ -293,6 +310,30 @@ impl Session {
             return;
         }
         self.settle(id, answer);
+    }
+
+    /// Takes a line as the answer to what an agent asks. Returns `false` if nothing is asked, or the line is a command or
+    /// says no.
+    fn choose(&mut self, typed: &str) -> bool {
+        let is_no = matches!(typed.split_whitespace().next(), None | Some("n" | "no" | "s" | "show"));
+        let asks = self.renderer.open().is_some_and(|request| request.questions().is_some());
+        if !asks || is_no || typed.starts_with('/') {
+            return false;
+        }
+        if self.renderer.open().is_some_and(|request| !self.asked.counts_for(&request.id)) {
+            self.notice("too quick: read it first, then answer");
+            return true;
+        }
+        match self.renderer.choose(typed) {
+            Some((id, ChoiceStep::All(answers))) => self.settle(id, Answer::Choices { answers }),
+            Some((_, ChoiceStep::Next)) => {
+                let lines = self.renderer.ask_again();
+                self.write(lines);
+            }
+            Some((_, ChoiceStep::Unclear(why))) => self.notice(&why),
+            None => return false,
+        }
+        true
     }
 
     fn settle(&mut self, id: ApprovalId, answer: Answer) {

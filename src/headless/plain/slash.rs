@@ -128,6 +128,8 @@ impl PlainSession for Session {
             // Messages that wait are taken back with it.
             self.unanswered = self.unanswered.min(1);
             self.order(Command::StopAll);
+        } else if self.renderer.commands.has(agent) {
+            self.order(Command::StopCommand { id: agent.to_owned() });
         } else {
             self.order_of(agent, |_, agent| Command::Stop { agent });
         }

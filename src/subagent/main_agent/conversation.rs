@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::agent::{AtEnd, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause};
@@ -19,6 +19,7 @@ use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::main_agent::hooks::{IdleClock, SessionHooks, end_session};
 use crate::subagent::main_agent::mention;
 use crate::subagent::main_agent::rewind::{Checkpoint, beginning};
+use crate::subagent::main_agent::running::{Finished, Running, Then, finished};
 use crate::subagent::main_agent::{MainAgent, MainAgentDefinition, main_parent};
 use crate::subagent::registry::approvals::ApprovalQueue;
 use crate::subagent::spawn::GO_ON;
@@ -26,7 +27,7 @@ use crate::subagent::spawn::capabilities::Delegation;
 use crate::subagent::tools::offer::AgentOffer;
 use crate::subagent::tree::Tree;
 use crate::subagent::{Children, Command, RewindRequest};
-use crate::tool::Freshness;
+use crate::tool::{EndedBy, Freshness};
 
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
 pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
@@ -64,20 +65,6 @@ pub struct Conversation {
     harvests: JoinSet<()>,
     /// Subagents of an earlier run of the program that are made ready to go on.
     resumes: JoinSet<()>,
-}
-
-struct Running {
-    cancel: Cancel,
-    task: JoinHandle<Answered>,
-    /// What becomes of the conversation once the answer has ended.
-    then: Then,
-}
-
-#[derive(Clone, PartialEq, Eq)]
-enum Then {
-    GoOn,
-    /// It was cleared meanwhile, and these subagents with it were stopped.
-    Forget(Vec<AgentId>),
 }
 
 impl Conversation {
@@ -178,6 +165,13 @@ impl Conversation {
         self.settle(ended).await.shown(&self.tree.setup().secrets)
     }
 
+    /// Ends the commands that go on by themselves, and waits within bounds until they have.
+    pub async fn end_commands(&self) {
+        let commands = self.tree.commands();
+        commands.stop_all(EndedBy::Owner);
+        let _ = timeout(QUIT_GRACE, commands.all_ended()).await;
+    }
+
     /// Returns a handle that stops the answer to the present message.
     pub fn canceller(&self) -> Option<Cancel> {
         self.running.as_ref().map(|running| running.cancel.clone())
@@ -195,8 +189,13 @@ impl Conversation {
                 self.waiting.clear();
                 self.compacting = None;
                 self.tree.stop_all(StopCause::User);
+                self.tree.commands().stop_all(EndedBy::User);
                 self.interrupt(StopCause::User);
             }
+            Command::RunForUser { line } => self.tree.run_for_user(&line).await,
+            Command::HandOff { task } => self.hand_off(task),
+            Command::StopCommand { id } => drop(self.tree.commands().stop(&id, EndedBy::User)),
+            Command::StopUserCommands => self.tree.commands().stop_of_user(),
             Command::WrapUp { agent } => self.tree.wrap_up(agent),
             Command::Resume { agent, message } if self.tree.is_saved(agent) => self.resume(vec![agent], message),
             Command::Resume { agent, message } => self.tree.resume(agent, message).await,
@@ -233,6 +232,14 @@ impl Conversation {
             Command::Compact { wish } if self.running.is_some() => self.compacting = Some(CompactRequest { wish }),
             Command::Compact { wish } => self.begin_task(Task::Compact(CompactRequest { wish })),
         }
+    }
+
+    /// Hands a message to an agent in the background, once there is a model.
+    fn hand_off(&mut self, task: String) {
+        while self.drafts.try_join_next().is_some() {}
+        let capabilities = self.tree.main_capabilities(&self.definition, None);
+        let (connecting, offer) = (self.connecting.clone(), self.offer.clone());
+        self.drafts.spawn(self.tree.clone().hand_off(connecting, capabilities, offer, task));
     }
 
     /// Lets the main agent go on where it was interrupted.
@@ -299,6 +306,7 @@ impl Conversation {
         self.waiting.clear();
         self.compacting = None;
         let stopped = self.tree.stop_all(StopCause::User);
+        self.tree.commands().stop_all(EndedBy::User);
         self.interrupt(StopCause::User);
         match &mut self.running {
             // Its last events come first, and belong to the old conversation.
@@ -444,6 +452,7 @@ impl Conversation {
     pub async fn quit(&mut self) {
         self.waiting.clear();
         self.tree.stop_all(StopCause::Quit);
+        self.tree.commands().stop_all(EndedBy::Owner);
         self.interrupt(StopCause::Quit);
         let (running, tree, harvests) = (&mut self.running, &self.tree, &mut self.harvests);
         let ended = async {
@@ -453,6 +462,7 @@ impl Conversation {
                 finished(running).await;
             }
             tree.settled().await;
+            tree.commands().all_ended().await;
         };
         let settled = timeout(QUIT_GRACE, ended).await;
         // What is left of these waits for a model that nobody needs any more.
@@ -467,22 +477,6 @@ impl Conversation {
         let reason = if self.at_end == AtEnd::Leave { "prompt_input_exit" } else { "other" };
         end_session(&self.tree, &self.definition, reason).await;
     }
-}
-
-struct Finished {
-    answered: Answered,
-    then: Then,
-}
-
-/// Waits for the present answer; for ever if there is none.
-async fn finished(running: &mut Option<Running>) -> Finished {
-    let Some(present) = running else { return std::future::pending().await };
-    let ended = (&mut present.task).await;
-    let then = std::mem::replace(&mut present.then, Then::GoOn);
-    *running = None;
-    // It fails only if the program's threads end before it.
-    let broken = |_| Answered { outcome: Outcome::broken(), transcript: Transcript::default(), refused: None };
-    Finished { answered: ended.unwrap_or_else(broken), then }
 }
 
 /// Within this time reports that arrive together come as one message.

@@ -7,9 +7,11 @@ mod answer;
 pub(super) mod connection;
 pub(super) mod conversation;
 pub(super) mod draft;
+mod hand_off;
 pub(super) mod hooks;
 pub mod mention;
 pub(super) mod rewind;
+mod running;
 
 use std::sync::Arc;
 
@@ -127,6 +129,7 @@ impl Tree {
             secrets: setup.secrets.clone(),
             // What the user says to the main agent waits in its conversation.
             inbox: self.inbox().clone(),
+            commands: self.commands().clone(),
             at_end: lead.at_end,
             work: lead.cancel.child(),
             cancel: lead.cancel.clone(),

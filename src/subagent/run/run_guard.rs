@@ -78,6 +78,7 @@ impl RunGuard {
     /// Emits the end, unless that was done.
     pub(in crate::subagent) async fn end(&mut self, outcome: &Outcome) {
         if self.state == RunGuardState::Open {
+            self.tree.commands().end_of(self.id).await;
             let ended = EventKind::Ended { outcome: outcome.clone() };
             self.tree.sink().emit_until(self.id, ended, &self.cancel).await;
             self.state = RunGuardState::Ended;

@@ -235,6 +235,7 @@ impl Tree {
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
             inbox: Inbox::default(),
+            commands: self.commands().clone(),
             at_end: AtEnd::WaitForReports,
             work: cancel.child(),
             cancel,

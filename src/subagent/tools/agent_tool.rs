@@ -87,6 +87,23 @@ impl AgentInput {
         }
     }
 
+    /// Returns what the user asks of an agent of this kind in the background.
+    pub(in crate::subagent) fn of_user(agent_type: &str, task: String) -> Self {
+        Self {
+            description: String::new(),
+            prompt: task,
+            subagent_type: Some(agent_type.to_owned()),
+            context: None,
+            model: None,
+            allowed_tools: None,
+            max_tool_calls: None,
+            max_tokens: None,
+            run_in_background: true,
+            isolation: None,
+            resume: None,
+        }
+    }
+
     /// Returns the call that a subagent was made of, but for its task.
     pub(in crate::subagent) fn again(spawn: &Spawn) -> Self {
         let SpawnOptions { model, allowed_tools, max_tool_calls, max_tokens, isolation } = (*spawn.options).clone();

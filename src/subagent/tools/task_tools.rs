@@ -1,21 +1,23 @@
-//! The tools by which an agent looks after its own subagents: `TaskOutput`, `TaskStop`, `SendMessage`.
+//! The tools by which an agent looks after its own subagents, and after its commands that go on by themselves:
+//! `TaskOutput`, `TaskStop`, `SendMessage`.
 //!
-//! Owns their inputs and answers. Leaves the acts to the tree. Invariant: an agent reaches its own subagents only, and
-//! learns nothing of one at work but its state.
+//! Owns their inputs and answers. Leaves the acts to the tree. Invariant: an agent reaches its own subagents and commands
+//! only, and learns nothing of a subagent at work but its state.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::agent::{Author, InboxMessage, RunMode, StopCause};
-use crate::message::AgentId;
 use crate::message::format::seconds;
+use crate::message::{AgentId, sanitize_line};
 use crate::permission::ToolKind;
 use crate::subagent::tree::Tree;
-use crate::tool::{AnyTool, Plan, Tool, ToolContext, ToolOutput};
+use crate::tool::{AnyTool, BackgroundCommands, EndedBy, Plan, Tool, ToolContext, ToolOutput};
 
 /// Names of the tools that come with `Agent`.
 pub const TASK_TOOLS: [&str; 3] = ["TaskOutput", "TaskStop", "SendMessage"];
@@ -30,15 +32,56 @@ struct Own {
     parent: AgentId,
 }
 
-/// Returns the tools by which an agent looks after its subagents.
-pub(in crate::subagent) fn tools(tree: &Tree, parent: AgentId) -> [Arc<dyn AnyTool>; 3] {
+/// Returns the tools by which an agent looks after its subagents, if it has any, and its commands.
+pub(in crate::subagent) fn tools(
+    tree: &Tree,
+    parent: AgentId,
+    delegates: bool,
+    runs_commands: bool,
+) -> Vec<Arc<dyn AnyTool>> {
     let own = Own { tree: tree.clone(), parent };
-    [Arc::new(TaskOutput(own.clone())), Arc::new(TaskStop(own.clone())), Arc::new(SendMessage(own))]
+    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
+    if delegates || runs_commands {
+        tools.push(Arc::new(TaskOutput(own.clone())));
+        tools.push(Arc::new(TaskStop(own.clone())));
+    }
+    if delegates {
+        tools.push(Arc::new(SendMessage(own)));
+    }
+    tools
 }
+
+/// Bytes of a filter once it is compiled.
+const MAX_PATTERN: usize = 1 << 20;
 
 impl Own {
     fn child(&self, wanted: &str) -> Result<AgentId, ToolOutput> {
         self.tree.child_of(self.parent, wanted).map_err(|refusal| ToolOutput::error(refusal.to_string()))
+    }
+
+    fn commands(&self) -> &BackgroundCommands {
+        self.tree.commands()
+    }
+
+    fn command(&self, wanted: &str) -> Option<String> {
+        self.commands().own(self.parent, wanted)
+    }
+
+    /// Says how a command is, and what it has printed since the last look.
+    fn look(&self, id: &str, filter: Option<&Regex>) -> ToolOutput {
+        let Some(look) = self.commands().look(id, filter) else {
+            return ToolOutput::error("That command is no longer known. Start it again.");
+        };
+        let state = look.ended.clone().unwrap_or_else(|| "running".to_owned());
+        let command = sanitize_line(&look.command);
+        let head = format!("status: {state}\ncommand: {id} (`{command}`)   time: {}", seconds(look.elapsed_ms));
+        let output = look.output.trim_end();
+        let text = match (output.is_empty(), filter) {
+            (false, _) => format!("{head}\n\n{output}"),
+            (true, None) => format!("{head}\n\n(no new output)"),
+            (true, Some(_)) => format!("{head}\n\n(no new line matches)"),
+        };
+        ToolOutput { is_error: look.is_error, ..ToolOutput::text(text, state) }
     }
 
     /// Waits until a subagent has ended, or its parent is stopped.
@@ -60,18 +103,33 @@ struct TaskOutput(Own);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OutputInput {
-    /// Name of the subagent, such as explore-1.
+    /// Name of the subagent, such as explore-1, or of the command, such as `bash_1`.
+    #[serde(alias = "bash_id", alias = "shell_id")]
     task_id: String,
-    /// Whether to wait until the subagent ends; true by default.
-    #[serde(default = "waits")]
-    block: bool,
-    /// Longest wait in milliseconds; 30000 by default, 600000 at most.
+    /// Whether to wait: for the end of the subagent, which is the default, or for new output of the command or its end.
     #[serde(default)]
+    block: Option<bool>,
+    /// Longest wait in milliseconds; 30000 by default, 600000 at most.
+    #[serde(default, alias = "timeout")]
     timeout_ms: Option<u64>,
+    /// Of a command, only new lines that match this regular expression; the others are passed over.
+    #[serde(default)]
+    filter: Option<String>,
 }
 
-fn waits() -> bool {
-    true
+impl OutputInput {
+    /// Returns how long to wait, where that is the default or not.
+    fn wait(&self, by_default: bool) -> Duration {
+        let wait =
+            if self.block.unwrap_or(by_default) { self.timeout_ms.unwrap_or(WAIT_MS.0).min(WAIT_MS.1) } else { 0 };
+        Duration::from_millis(wait)
+    }
+
+    fn filter(&self) -> Result<Option<Regex>, ToolOutput> {
+        let written = self.filter.as_deref().filter(|written| !written.is_empty());
+        let built = written.map(|written| RegexBuilder::new(written).size_limit(MAX_PATTERN).build()).transpose();
+        built.map_err(|error| ToolOutput::error(format!("filter is no regular expression: {error}")))
+    }
 }
 
 impl Tool for TaskOutput {
@@ -92,9 +150,21 @@ impl Tool for TaskOutput {
     }
 
     async fn run(&self, input: OutputInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let filter = input.filter()?;
+        if let Some(command) = self.0.command(&input.task_id) {
+            let news = self.0.commands().news(&command, true, filter.as_ref());
+            tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => {}
+                _ = timeout(input.wait(false), news) => {}
+            }
+            return Ok(self.0.look(&command, filter.as_ref()));
+        }
         let child = self.0.child(&input.task_id)?;
-        let wait = if input.block { input.timeout_ms.unwrap_or(WAIT_MS.0).min(WAIT_MS.1) } else { 0 };
-        let _ = timeout(Duration::from_millis(wait), self.0.ended(child, context)).await;
+        if filter.is_some() {
+            return Err(ToolOutput::error("A filter is for the output of commands. Leave it out for subagents."));
+        }
+        let _ = timeout(input.wait(true), self.0.ended(child, context)).await;
         Ok(self.0.account(child))
     }
 }
@@ -104,7 +174,8 @@ struct TaskStop(Own);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StopInput {
-    /// Name of the subagent, such as explore-1.
+    /// Name of the subagent, such as explore-1, or of the command, such as `bash_1`.
+    #[serde(alias = "bash_id", alias = "shell_id")]
     task_id: String,
 }
 
@@ -126,6 +197,16 @@ impl Tool for TaskStop {
     }
 
     async fn run(&self, input: StopInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        if let Some(command) = self.0.command(&input.task_id) {
+            self.0.commands().stop(&command, EndedBy::Agent);
+            tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => {}
+                () = self.0.commands().news(&command, false, None) => {}
+            }
+            // What it was stopped for is no failure.
+            return Ok(ToolOutput { is_error: false, ..self.0.look(&command, None) });
+        }
         let child = self.0.child(&input.task_id)?;
         self.0.tree.stop(child, StopCause::Parent);
         self.0.ended(child, context).await;

@@ -105,6 +105,16 @@ impl HandedOn {
             && !NEVER.iter().any(|never| covers(never, name))
     }
 
+    /// Returns what a command of the user's own gets: all of our variables but the keys of services, and what is ours.
+    pub(in crate::tool) fn of_user(&self) -> Vec<(OsString, OsString)> {
+        let is_key = |name: &str| is_model_key(name) || self.keys.iter().any(|key| key == name);
+        let ours = std::env::vars_os().filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            !is_key(&name) && !covers("BELVEDERE_*", &name) && !FIXED.iter().any(|(fixed, _)| *fixed == name)
+        });
+        ours.chain(FIXED.iter().map(|(name, value)| (name.into(), value.into()))).collect()
+    }
+
     fn allows(&self, name: &str, value: &str) -> bool {
         if NEVER.iter().any(|never| covers(never, name)) {
             return false;

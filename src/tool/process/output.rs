@@ -116,7 +116,7 @@ fn is_binary(bytes: &[u8]) -> bool {
 
 /// Returns terminal output as text: escape sequences removed, a lone carriage return as the end of a line so that it hides
 /// nothing, backspaces carried out, other control characters dropped. A NUL ends a line, as in `find -print0`.
-fn plain(text: &str) -> String {
+pub(in crate::tool) fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut line_start = 0;
     let mut chars = text.chars().peekable();

@@ -220,10 +220,14 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Search { .. } => "wants to search the web",
         AccessKind::Call { .. } => "wants to call",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
+        AccessKind::Nothing if request.is_of_plan() => "asks you to approve its",
+        AccessKind::Nothing if request.questions().is_some() => "asks you",
         AccessKind::Nothing => "wants to use",
     };
     let what = match &request.access.kind {
         AccessKind::Reach { host, .. } => host.to_string(),
+        _ if request.is_of_plan() => "plan".to_owned(),
+        _ if request.questions().is_some() => String::new(),
         _ => request.access.tool.clone(),
     };
     let taken = width(verb) + width(&what) + 5;
@@ -231,7 +235,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
     vec![
         Span::styled(format!("{} ", ctx.glyphs.attention), theme.warning),
         Span::styled(who, theme.approval),
-        Span::styled(format!(" {verb}  "), theme.text),
+        Span::styled(format!(" {verb}{}", if what.is_empty() { "" } else { "  " }), theme.text),
         Span::styled(what, theme.tool),
     ]
 }
@@ -273,7 +277,13 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
             let lines = broken(text, room).into_iter();
             rows.extend(lines.map(|part| Row::act(Line::styled(format!("  {part}"), theme.muted))));
         }
-        Some(Preview::Report { text }) => {
+        Some(Preview::Questions { questions }) => {
+            for option in questions.iter().flat_map(|one| &one.options) {
+                let label = reveal_line(&option.label);
+                rows.push(Row::aside(Line::styled(format!("  {} {label}", ctx.glyphs.open_box), theme.muted)));
+            }
+        }
+        Some(Preview::Report { text } | Preview::Plan { text }) => {
             let lines = text.lines().flat_map(|line| broken(line, room));
             rows.extend(lines.map(|part| Row::act(Line::styled(format!("  {part}"), theme.text))));
         }
@@ -305,7 +315,7 @@ fn terms(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
         None => "can only be allowed once".to_owned(),
         Some(grant) => format!("{}: {}, for {}", chords.join(", "), covered(grant), kind(request, ctx)),
     };
-    if request.is_of_report() {
+    if request.is_of_report() || request.is_of_plan() || request.questions().is_some() {
         return request.reason.clone();
     }
     // What a yes would allow comes first: it is not cut where there is little room.
@@ -347,13 +357,19 @@ fn draw_keys(
     let context = if focused { Context::Approvals } else { Context::Global };
     let show = format!("show {}", more_lines(view.unseen));
     let more = more_lines(view.hidden);
-    let (yes, no) = if request.is_of_report() { ("send", "withhold") } else { ("once", "deny") };
+    let (is_plan, asks) = (request.is_of_plan(), request.questions().is_some());
+    let [yes, always, no, comment] = match () {
+        () if is_plan => ["yes, ask", "accept edits", "keep planning", "with comment"],
+        () if asks => ["answer", "", "no answer", "with comment"],
+        () if request.is_of_report() => ["send", "session", "withhold", "with reason"],
+        () => ["once", "session", "deny", "with reason"],
+    };
     let wanted: &[(Action, &str)] = &[
-        (Action::ApproveOnce, if view.unseen > 0 { &show } else { yes }),
-        (Action::ApproveAlways, "session"),
+        (Action::ApproveOnce, if view.unseen > 0 && !asks { &show } else { yes }),
+        (Action::ApproveAlways, always),
         (Action::ApproveProject, "project"),
         (Action::Deny, no),
-        (Action::DenyWithComment, "with reason"),
+        (Action::DenyWithComment, comment),
         (Action::Editor, "edit"),
         (Action::FocusNext, "more"),
         (Action::ShowAll, &more),
@@ -369,12 +385,13 @@ fn draw_keys(
     }
     for (action, word) in wanted {
         let fits = match action {
-            Action::ApproveOnce => view.has_room,
+            Action::ApproveOnce => view.has_room || asks,
+            Action::ApproveAlways if is_plan => view.unseen == 0,
             Action::ApproveAlways | Action::ApproveEveryone | Action::ApproveProject => {
                 request.grant.is_some() && view.unseen == 0
             }
             Action::FocusNext => !focused,
-            Action::Editor => focused && request.is_of_report(),
+            Action::Editor => focused && (is_plan || request.is_of_report()),
             Action::ShowAll => view.hidden > 0 && view.unseen == 0,
             Action::NextQuestion => ctx.app.approvals().len() > 1,
             _ => true,

@@ -6,6 +6,7 @@
 mod agent_files;
 mod approvals;
 mod cell;
+mod commands;
 pub mod composer;
 mod conversation;
 pub mod diff;
@@ -126,6 +127,9 @@ impl Screen {
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
         if files.is_none() {
             timeline::draw(&ctx, buf);
+        }
+        if files.is_none() {
+            commands::draw(&ctx, regions.commands, buf);
         }
         approvals::draw(question, &ctx, regions.approvals, buf, &mut painted.drawn);
         let question = Cover::of(regions.approvals, buf);

@@ -39,7 +39,7 @@ async fn its_prompt_tools_and_rules_are_the_definitions() {
     session.quit().await;
     let request = provider.requests().pop().unwrap();
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(tools, ["Read", "Bash"]);
+    assert_eq!(tools, ["Read", "Bash", "TaskOutput", "TaskStop"], "its commands it can read and stop");
     assert!(request.system.starts_with("You work.\n\n# Safety"), "{}", request.system);
     assert!(request.system.contains("Working directory: `/") && !request.system.contains("# Delegation"));
     assert!(!request.system.contains("You are Belvedere"));

@@ -173,9 +173,10 @@ async fn notes_are_written_without_a_question_and_nothing_else_is() {
         let (_, failed) = writes(keeper(MemoryScope::Project, head), link_out, &paths).await;
         assert_eq!(failed, expected, "{head}");
     }
-    for (head, given) in
-        [("tools: Bash", vec!["Read", "Write", "Edit", "Bash"]), ("tools: Read", vec!["Read", "Write", "Edit"])]
-    {
+    for (head, given) in [
+        ("tools: Bash", vec!["Read", "Write", "Edit", "Bash", "TaskOutput", "TaskStop"]),
+        ("tools: Read", vec!["Read", "Write", "Edit"]),
+    ] {
         let (tools, failed) = writes(keeper(MemoryScope::Project, head), link_out, &paths).await;
         assert_eq!((tools, failed), (given.iter().map(ToString::to_string).collect(), expected.to_vec()), "{head}");
     }

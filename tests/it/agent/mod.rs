@@ -10,8 +10,10 @@ use serde_json::json;
 
 mod acts;
 mod answers;
+mod asking_user;
 mod border;
 mod budget;
+mod commands;
 mod context;
 mod day;
 mod delegation;

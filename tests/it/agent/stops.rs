@@ -365,6 +365,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         sink: Sink::new(Vec::new(), Secrets::default()),
         secrets: Secrets::default(),
         inbox: Inbox::default(),
+        commands: belvedere::tool::BackgroundCommands::default(),
         at_end: AtEnd::Leave,
         work: cancel.child(),
         cancel,

@@ -82,6 +82,7 @@ fn all(regions: &Regions) -> Vec<Rect> {
         regions.divider,
         regions.below_head,
         regions.agents_head,
+        regions.commands,
         regions.approvals,
         regions.rule,
         regions.composer,
@@ -115,6 +116,7 @@ proptest! {
         split in prop::option::of(0_u16..=100),
         (composer_rows, approval_rows) in (0_u16..=20, 0_u16..=60),
         talk_rows in prop::option::of(0_u16..=80),
+        command_rows in 0_u16..=6,
         panes in wishes(),
         focus in 0_u32..=100,
         full in any::<bool>(),
@@ -127,6 +129,7 @@ proptest! {
             composer_rows,
             approval_rows,
             talk_rows,
+            command_rows,
             panes: &panes,
             focused,
             full: focused.filter(|_| full),
@@ -141,7 +144,7 @@ proptest! {
         let asking = panes.iter().filter(|pane| pane.live == Live::NeedsYou).count();
         if full && focused.is_some() || regions.form == LayoutForm::Alone || !roomy {
             // There are no panes beside each other.
-        } else if asking + 1 < usize::from(regions.conversation.height.min(regions.approvals.y / 4)) {
+        } else if asking + 1 < usize::from(regions.conversation.height.min(regions.commands.y / 4)) {
             for pane in panes.iter().filter(|pane| pane.live == Live::NeedsYou) {
                 prop_assert!(regions.pane(pane.agent).is_some(), "who needs the user is not visible");
             }
@@ -185,6 +188,24 @@ fn who_needs_the_user_is_seen_and_all_who_work_have_a_title() {
         assert!(regions.pane(AgentId(8)).is_some(), "{width}x{height}: the one that asks is not seen");
         assert!(regions.conversation.height >= 2, "{width}x{height}");
     }
+}
+
+#[test]
+fn who_is_looked_at_hides_nobody_who_asks() {
+    let wish = |agent, live| PaneRequest::new(AgentId(agent), live);
+    let panes = [wish(1, Live::Waiting), wish(2, Live::NeedsYou), wish(3, Live::NeedsYou), wish(4, Live::Waiting)];
+    let state = LayoutState {
+        mode: LayoutMode::Side,
+        split: Some(20),
+        approval_rows: 10,
+        command_rows: 5,
+        panes: &panes,
+        focused: Some(AgentId(4)),
+        ..LayoutState::default()
+    };
+    let regions = layout(Rect::new(0, 0, 8, 37), &state);
+    let shown: Vec<u32> = regions.panes.iter().map(|pane| pane.agent.0).collect();
+    assert_eq!(shown, [2, 3, 4]);
 }
 
 #[test]

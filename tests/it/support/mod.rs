@@ -238,7 +238,7 @@ impl Session {
         let (log, logged) = memory_log::start();
         let copies = FileCopies::below(state.path().join("files"));
         let tree = Tree::new(TreeSetup {
-            sandbox: parts.sandbox,
+            shell: parts.sandbox.map_or_else(shell, |sandbox| shell().with_sandbox(sandbox)),
             servers: parts.servers,
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,

@@ -55,6 +55,7 @@ impl Bench {
             sandbox: SandboxUse::ReadWrite,
             hosts: Vec::new(),
             service_search: None,
+            background: belvedere::tool::CommandHost::default(),
         };
         Self { folder, context, progress }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belvedere::subagent::{AGENT_TOOL, TASK_TOOLS, TOOL_SEARCH};
+use belvedere::subagent::{AGENT_TOOL, ASK_TOOLS, TASK_TOOLS, TOOL_SEARCH};
 use serde_json::json;
 
 use crate::support::standard_tools;
@@ -26,7 +26,8 @@ fn the_offer_is_complete_plain_and_short() {
     let first = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite"];
     assert!(names.starts_with(&first), "{names:?}");
     let mut described = described();
-    described.retain(|name| name != AGENT_TOOL && name != TOOL_SEARCH && !TASK_TOOLS.contains(&name.as_str()));
+    let elsewhere = |name: &String| name == TOOL_SEARCH || TASK_TOOLS.iter().chain(&ASK_TOOLS).any(|tool| tool == name);
+    described.retain(|name| name != AGENT_TOOL && !elsewhere(name));
     let mut sorted = names.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, described, "each tool is described, and each description is that of a tool");
@@ -52,7 +53,8 @@ fn inputs_have_claude_codes_fields() {
     assert_eq!(fields("Read"), ["file_path", "offset", "limit"]);
     assert_eq!(fields("Write"), ["file_path", "content"]);
     assert_eq!(fields("Edit"), ["file_path", "old_string", "new_string", "replace_all"]);
-    assert_eq!(fields("Bash"), ["command", "timeout", "description", "dangerouslyDisableSandbox"]);
+    let bash = ["command", "timeout", "description", "dangerouslyDisableSandbox", "run_in_background", "notify_on"];
+    assert_eq!(fields("Bash"), bash, "the last one is ours");
     assert_eq!(fields("Glob"), ["pattern", "path"]);
     assert_eq!(fields("LS"), ["path", "ignore"]);
     assert_eq!(fields("TodoWrite"), ["todos"]);

@@ -5,12 +5,36 @@
 use std::time::{Duration, Instant};
 
 use super::{AgentView, TAIL_CAP, lines_before};
+use crate::agent::ToolEvent;
 use crate::app::agents::cells::{CellKind, ToolCell, ToolState, clean_view};
 use crate::app::state::Phase;
+use crate::message::format::counted;
 use crate::message::{ToolResult, reveal_line, sanitize, sanitize_line};
-use crate::tool::ToolView;
+use crate::tool::{CommandEvent, ToolView};
+
+/// Bytes kept of what a command of the user's own prints.
+const OWN_CAP: usize = 32 * 1024;
 
 impl AgentView {
+    /// Takes in what happens to a call.
+    pub(super) fn tool_event(&mut self, event: &ToolEvent, now: Instant) {
+        match event {
+            ToolEvent::Started { call, title } => self.tool_started(&call.id, &call.name, title, now),
+            ToolEvent::Progress { call_id, tail } => self.tool_progress(call_id, tail),
+            ToolEvent::Changed { call, title } => self.tool_changed(&call.id, title),
+            ToolEvent::Ended { result, summary, view, .. } => {
+                self.tool_ended(result, summary, view.as_ref(), now);
+            }
+            ToolEvent::ApprovalRequested { request } => {
+                self.change_tool(&request.id.call_id, |tool| tool.state = ToolState::Asking);
+            }
+            ToolEvent::ApprovalResolved { id, .. } => {
+                self.change_tool(&id.call_id, |tool| tool.state = ToolState::Running { since: now });
+            }
+            ToolEvent::Refused { .. } => {}
+        }
+    }
+
     pub(super) fn tool_started(&mut self, call_id: &str, name: &str, title: &str, now: Instant) {
         self.tools = self.tools.saturating_add(1);
         let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
@@ -73,5 +97,65 @@ impl AgentView {
                 }
             });
         }
+    }
+
+    /// Takes in what happens to a command of the user's own, which has a cell like a call's.
+    pub(super) fn command_event(&mut self, event: &CommandEvent, now: Instant) {
+        match event {
+            CommandEvent::Started { command_id, command, by_user: true } => {
+                let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
+                    call_id: String::new(),
+                    name: "!".to_owned(),
+                    title: reveal_line(command).into_owned(),
+                    state: ToolState::Running { since: now },
+                    summary: String::new(),
+                    tail: String::new(),
+                    lines_before: 0,
+                    view: None,
+                })));
+                self.own_commands.push((command_id.clone(), cell));
+            }
+            CommandEvent::Started { .. } | CommandEvent::Matched { .. } => {}
+            CommandEvent::Output { command_id, text } => self.change_own(command_id, |tool| {
+                tool.tail.push_str(&sanitize(text));
+                let from = tool.tail.ceil_char_boundary(tool.tail.len().saturating_sub(OWN_CAP));
+                tool.tail.drain(..from);
+            }),
+            CommandEvent::Ended { command_id, how, is_error, tail, lines, .. } => {
+                self.change_own(command_id, |tool| {
+                    let printed = std::mem::take(&mut tool.tail);
+                    let text = if printed.is_empty() { sanitize(tail).into_owned() } else { printed };
+                    tool.state = match tool.state {
+                        _ if *is_error => ToolState::Failed,
+                        ToolState::Running { since } => ToolState::Done { took: now.saturating_duration_since(since) },
+                        _ => ToolState::Done { took: Duration::ZERO },
+                    };
+                    tool.summary = format!("{}, {}", sanitize_line(how), counted(*lines, "line"));
+                    tool.lines_before = lines.saturating_sub(text.lines().count());
+                    tool.view = Some(ToolView::Output { text });
+                });
+                self.own_commands.retain(|(id, _)| id != command_id);
+            }
+        }
+    }
+
+    /// Notes that the commands of the user's own that ran ended with an earlier run of the program.
+    pub(in crate::app) fn cut_off_commands(&mut self) {
+        for (_, cell) in std::mem::take(&mut self.own_commands) {
+            self.cells.change(cell, |kind| {
+                if let CellKind::Tool(tool) = kind {
+                    tool.state = ToolState::CutOff;
+                }
+            });
+        }
+    }
+
+    fn change_own(&mut self, id: &str, change: impl FnOnce(&mut ToolCell)) {
+        let Some(cell) = self.own_commands.iter().find(|(own, _)| own == id).map(|(_, cell)| *cell) else { return };
+        self.cells.change(cell, |kind| {
+            if let CellKind::Tool(tool) = kind {
+                change(tool);
+            }
+        });
     }
 }

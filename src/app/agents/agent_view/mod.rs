@@ -14,9 +14,7 @@ use self::runs::PreviousRuns;
 use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 use super::report::TagReader;
 use super::state::Phase;
-use crate::agent::{
-    AgentEvent, Bounds, ContextUse, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent,
-};
+use crate::agent::{AgentEvent, Bounds, ContextUse, EventKind, Outcome, RunMode, Spawn, Spent, Status, TurnEvent};
 use crate::message::{AgentId, AssistantMessage, Block, sanitize, sanitize_line};
 use crate::provider::retry::MAX_ATTEMPTS;
 use crate::tool::Todo;
@@ -74,6 +72,8 @@ pub struct AgentView {
     pub worktree: Option<crate::app::WorktreeView>,
     /// Calls in flight with their cells, oldest first.
     running: Vec<(String, CellId)>,
+    /// Commands of the user's own that run, with their cells.
+    own_commands: Vec<(String, CellId)>,
     /// Cells of text and thought of the present turn.
     turn: Vec<CellId>,
     /// Cells of what replies to the present request had said before they broke off.
@@ -121,6 +121,7 @@ impl AgentView {
             outcome: None,
             worktree: None,
             running: Vec::new(),
+            own_commands: Vec::new(),
             turn: Vec::new(),
             turn_from: 0,
             cut: Vec::new(),
@@ -269,18 +270,7 @@ impl AgentView {
                 self.context = usage.context();
                 self.spent.apply(kind);
             }
-            EventKind::Tool(ToolEvent::Started { call, title }) => self.tool_started(&call.id, &call.name, title, now),
-            EventKind::Tool(ToolEvent::Progress { call_id, tail }) => self.tool_progress(call_id, tail),
-            EventKind::Tool(ToolEvent::Changed { call, title }) => self.tool_changed(&call.id, title),
-            EventKind::Tool(ToolEvent::Ended { result, summary, view, .. }) => {
-                self.tool_ended(result, summary, view.as_ref(), now);
-            }
-            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
-                self.change_tool(&request.id.call_id, |tool| tool.state = ToolState::Asking);
-            }
-            EventKind::Tool(ToolEvent::ApprovalResolved { id, .. }) => {
-                self.change_tool(&id.call_id, |tool| tool.state = ToolState::Running { since: now });
-            }
+            EventKind::Tool(event) => self.tool_event(event, now),
             EventKind::Stopping { .. } => self.enter(Phase::Stopping, now),
             EventKind::Ended { outcome } => self.ended(outcome, now),
             EventKind::Notice { text } => {
@@ -290,10 +280,8 @@ impl AgentView {
             EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Context(event) => self.context_event(event, now),
             EventKind::Aside { .. } => self.spent.apply(kind),
-            EventKind::Spawned(_)
-            | EventKind::Tool(ToolEvent::Refused { .. })
-            | EventKind::Resumed { .. }
-            | EventKind::Alive => {}
+            EventKind::Command(event) => self.command_event(event, now),
+            EventKind::Spawned(_) | EventKind::Resumed { .. } | EventKind::Alive => {}
         }
     }
 

@@ -6,6 +6,7 @@
 mod context;
 mod cost;
 mod list;
+mod questions;
 mod text;
 mod wizard;
 
@@ -46,6 +47,13 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
             let lines = text::markdown(&view.body(), ctx, inside(100));
             ("rewind? · esc cancels".to_owned(), 100, lines, view.scroll)
         }
+        Popup::CommandOutput { id, scroll } => {
+            let command = ctx.app.commands().iter().find(|row| row.id == *id)?;
+            let cut = if command.is_cut { "(earlier output is left out)\n" } else { "" };
+            let text = if command.output.is_empty() { "(no output yet)" } else { command.output.as_str() };
+            let lines = text::plain(&format!("{cut}{text}"), ctx, inside(120));
+            (format!("{id} · {} · {}", command.line, command.state_words()), 120, lines, *scroll)
+        }
         Popup::Output { title, text, .. } if text.is_empty() => (title.clone(), 120, vec![Line::from("reading…")], 0),
         Popup::Output { title, text, scroll, .. } => (title.clone(), 120, text::plain(text, ctx, inside(120)), *scroll),
         Popup::Trust { scroll, .. } => {
@@ -59,6 +67,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn)
             ("delete?".to_owned(), 70, text::delete(name, &path, ctx, inside(70)), 0)
         }
         Popup::Wizard => return wizard::draw(ctx, buf, drawn),
+        Popup::Questions(form) => return questions::draw(form, ctx, buf, drawn),
         Popup::List(popup) => return list::draw(popup, ctx, buf, drawn),
         Popup::Comment { text, .. } => return Some(ask("deny with a reason", text, ctx, buf)),
         Popup::Search { agent, query, .. } => {

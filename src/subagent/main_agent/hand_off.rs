@@ -1,0 +1,57 @@
+//! `… &`: a message that an agent in the background works on, at the user's request.
+//!
+//! Owns which agent that is. Leaves the run to the tree: it is a subagent of the main agent like any other, which gets its
+//! report as a message. Invariant: the main agent's conversation does not hold the message.
+
+use crate::agent::{EventKind, RunMode};
+use crate::message::AgentId;
+use crate::subagent::limits::Refusal;
+use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::main_agent::main_parent;
+use crate::subagent::spawn::SpawnRequest;
+use crate::subagent::spawn::capabilities::Capabilities;
+use crate::subagent::tools::agent_tool::AgentInput;
+use crate::subagent::tools::offer::AgentOffer;
+use crate::subagent::tree::Tree;
+
+/// What stands in the place of a tool call at a subagent that the user has handed a message to.
+const HAND_OFF_CALL: &str = "hand-off";
+/// The agent that gets the message.
+const GENERAL_PURPOSE: &str = "general-purpose";
+
+impl Tree {
+    /// Starts an agent in the background on a message of the user, or says why it cannot.
+    pub(in crate::subagent) async fn hand_off(
+        self,
+        connecting: Connecting,
+        capabilities: Result<Capabilities, Refusal>,
+        offer: std::sync::Arc<AgentOffer>,
+        task: String,
+    ) {
+        let unable = match (connecting.await, capabilities) {
+            (Ok(connection), Ok(capabilities)) => {
+                let parent = main_parent(connection, capabilities, offer);
+                let input = AgentInput::of_user(GENERAL_PURPOSE, task);
+                match self.admit_again(&parent, &input) {
+                    Ok(admitted) => {
+                        let request = SpawnRequest {
+                            call_id: HAND_OFF_CALL,
+                            description: &input.title(),
+                            task: input.prompt.clone(),
+                            run_mode: RunMode::Background,
+                            wants_report: true,
+                            options: Box::default(),
+                        };
+                        self.spawn(&parent, admitted, request).await;
+                        return;
+                    }
+                    Err(refusal) => refusal.to_string(),
+                }
+            }
+            (Err(reason), _) => reason,
+            (_, Err(refusal)) => refusal.to_string(),
+        };
+        let text = format!("Not handed to a background agent: {unable}");
+        self.sink().emit_unhindered(AgentId::MAIN, EventKind::Notice { text }).await;
+    }
+}
