@@ -58,7 +58,7 @@
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
 //! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
-//! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `memory` (memory files), `subagent::spawn` (notes of
+//! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
@@ -129,6 +129,8 @@
 //! - **MCP server**: a program or an address that offers tools, see [`mcp`]. **MCP config** is one as it is configured,
 //!   **MCP facts** what is known of it. A **server offer** is what one agent was offered of them; **late tools** join an
 //!   agent's tools while it works. A **served program** is one that is talked to while it runs.
+//! - **Attachment**: a picture as it is sent; its **picture facts** are what its header says. The **picture store** keeps those of a
+//!   session, each by its number.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what a command put where

@@ -7,6 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use base64::Engine as _;
 use futures::FutureExt;
 use futures::future::join_all;
 use tokio::sync::watch;
@@ -16,7 +17,7 @@ use super::attempt::{FoundCall, find_call, with_hooks};
 use super::run::Run;
 use super::searching::{self, Searched};
 use super::{Agent, Status, ToolEvent};
-use crate::message::{ResultPart, ToolCall, ToolResult, Usage, without_speakers};
+use crate::message::{PDF, ResultPart, ToolCall, ToolResult, Usage, attachment_type, without_speakers};
 use crate::permission::{PermissionMode, ToolKind};
 use crate::tool::{Concurrency, FileChange, SandboxUse, ToolContext, ToolOutput, bound_text};
 
@@ -27,6 +28,11 @@ const MAX_CALLS_PER_MESSAGE: usize = 256;
 
 /// The result of each call beyond these.
 const MESSAGE_LIMIT: &str = "Not run: a message may hold 256 tool calls. Send the rest in the next one.";
+
+/// What stands in the place of a picture.
+const UNSEEN: &str = "[You cannot see images. Use Bash with a suitable program, or ask the user what it shows.]";
+
+const UNREAD: &str = "[You cannot read PDF documents. Use Bash with pdftotext, or ask the user for the text.]";
 
 const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 
@@ -191,6 +197,20 @@ async fn start(run: &Run<'_>, call: &ToolCall, title: String) {
     run.emit(ToolEvent::Started { call: call.clone(), title }).await;
 }
 
+/// Keeps a picture with those of the session, so that the log holds its number instead of its bytes.
+async fn kept(agent: &Agent, media_type: String, data: String) -> ResultPart {
+    let (pictures, encoded) = (agent.pictures.clone(), data.clone());
+    let keep = move || {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).ok()?;
+        attachment_type(&bytes)?;
+        pictures.keep(&bytes).inspect_err(|error| tracing::warn!(%error, "a picture stays in the log")).ok()
+    };
+    match tokio::task::spawn_blocking(keep).await {
+        Ok(Some(number)) => ResultPart::Attached { number },
+        Ok(None) | Err(_) => ResultPart::Image { media_type, data },
+    }
+}
+
 async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult, Vec<FileChange>) {
     let agent = run.agent;
     // Here passes all that tools find out on its way to the model; what everyone else sees, the sink masks.
@@ -199,13 +219,21 @@ async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult,
     let kind = agent.tools.find(&call.name).map(|tool| tool.kind());
     let is_foreign = matches!(kind, Some(ToolKind::Execute | ToolKind::Search | ToolKind::Fetch | ToolKind::Other));
     let safe = |text: &str| if is_foreign { without_speakers(text).into_owned() } else { text.to_owned() };
-    let content = output.content.into_iter().map(|part| match part {
-        ResultPart::Text { text } => {
-            ResultPart::Text { text: bound_text(&safe(&secrets.redact(&text)), limit).into_owned() }
-        }
-        image @ ResultPart::Image { .. } => image,
-    });
-    let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
+    let mut content = Vec::with_capacity(output.content.len());
+    for part in output.content {
+        content.push(match part {
+            ResultPart::Text { text } => {
+                ResultPart::Text { text: bound_text(&safe(&secrets.redact(&text)), limit).into_owned() }
+            }
+            ResultPart::Image { media_type, .. } if media_type == PDF && !agent.provider.reads_documents() => {
+                ResultPart::Text { text: UNREAD.to_owned() }
+            }
+            ResultPart::Image { .. } if agent.model.sees == Some(false) => ResultPart::Text { text: UNSEEN.to_owned() },
+            ResultPart::Image { media_type, data } => kept(agent, media_type, data).await,
+            ResultPart::Attached { number } => ResultPart::Attached { number },
+        });
+    }
+    let result = ToolResult { call_id: call.id.clone(), content, is_error: output.is_error };
     let kind = ToolEvent::Ended {
         result: result.clone(),
         summary: output.summary,

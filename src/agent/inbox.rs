@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::Author;
-use crate::message::{AgentId, MessageId};
+use crate::message::{AgentId, MessageId, without_picture_marks};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxMessage {
@@ -69,10 +69,11 @@ impl Author {
     pub fn model_text(&self, text: &str) -> String {
         let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
         match self {
-            Self::Program => text.to_owned(),
+            // What others quote shows no picture anew.
+            Self::Program => without_picture_marks(text),
             Self::User => format!("{text}\n\n{}", note(STEERED)),
             Self::Parent => format!("{text}\n\n{}", note(DIRECTED)),
-            Self::Subagents(_) => format!("{}\n\n{text}", note(REPORTED)),
+            Self::Subagents(_) => format!("{}\n\n{}", note(REPORTED), without_picture_marks(text)),
         }
     }
 }

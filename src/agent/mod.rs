@@ -14,7 +14,7 @@ use crate::memory::GivenMemory;
 use crate::message::{AgentId, Effort};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
-use crate::session::Secrets;
+use crate::session::{PictureStore, Secrets};
 use crate::tool::{BackgroundCommands, Freshness, ToolSet};
 
 mod aside;
@@ -86,6 +86,8 @@ pub struct Agent {
     /// What runs when something happens to it.
     pub hooks: AgentHooks,
     pub limits: Limits,
+    /// The pictures of the session.
+    pub pictures: PictureStore,
     /// What it may use together with all others.
     pub budget: Budget,
     pub sink: Sink,

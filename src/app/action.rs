@@ -85,7 +85,7 @@ actions! {
     Newline, "newline", "insert a new line";
     HistorySearch, "history-search", "search sent messages";
     Stash, "stash", "put the text aside, or bring it back";
-    Paste, "paste", "say how to paste (terminals do it, often with ctrl+shift+v)";
+    Paste, "paste", "attach the image in the clipboard (text: your terminal's own key)";
     Editor, "editor", "edit the message in $EDITOR";
     CycleMode, "cycle-mode", "switch to the next permission mode";
     Interrupt, "interrupt", "press twice: interrupt the main agent (subagents keep running), or clear the text";

@@ -1,6 +1,7 @@
 //! What `App::update` asks of the world. Plain data; `tui::effect_runner` does it.
 
 use super::agent_files::FileRequest;
+use super::composer::pictures::PictureSource;
 use super::settings::choices::UserChoice;
 use super::timeline::PlaybackRequest;
 use super::view::log_scrollback::LogRequest;
@@ -17,6 +18,8 @@ pub enum Effect {
     ReadLog(LogRequest),
     /// List or change memory files; what comes of it arrives as `Event::Memory`.
     Memory(MemoryRequest),
+    /// Read a picture and keep it; what comes of it arrives as `Event::Picture`.
+    AttachPicture(PictureSource),
     /// List the models to choose from; they come back as `Event::ModelsListed`.
     ListModels,
     /// List the sessions to go on with; they come back as `Event::SessionsListed`.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::agent_files::FileNews;
 use super::composer::History;
+use super::composer::pictures::PictureNews;
 use super::key::Input;
 use super::scroll::Drawn;
 use super::timeline::Playback;
@@ -41,6 +42,8 @@ pub enum Event {
     },
     /// What came of a request for memory files.
     Memory(MemoryAnswer),
+    /// What came of a picture that was pasted.
+    Picture(PictureNews),
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

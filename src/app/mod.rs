@@ -200,6 +200,10 @@ impl App {
             Event::LogRead(news) if matches!(news.span, LogSpan::Output(_)) => overlay::outputs::read(self, news),
             Event::LogRead(news) => self.view.on_log_read(news),
             Event::AgentFiles(news) => self.on_agent_files(news),
+            Event::Picture(news) => {
+                self.messages.on_picture(news, &mut self.out);
+                self.edited();
+            }
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
             Event::SessionsListed(sessions) => self.sessions.listed(sessions),
             Event::RewindPlanned { messages, plan } => overlay::rewind::planned(self, messages, plan),

@@ -9,7 +9,9 @@ use std::collections::{HashMap, VecDeque};
 use super::clean::Clean;
 use super::recording::{RecordedAgent, Recording};
 use crate::agent::{Author, EventKind, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent, rewound_words};
-use crate::message::{AgentId, AssistantMessage, Block, ResultPart, ToolCall, ToolInput, report_markdown};
+use crate::message::{
+    AgentId, AssistantMessage, Block, ResultPart, ToolCall, ToolInput, picture_mark, report_markdown,
+};
 use crate::tool::ToolView;
 
 /// Bytes that all texts of an export may take together, about. What a single one may take follows from it.
@@ -293,6 +295,7 @@ impl<R> StepReader<'_, R> {
 fn output_of(parts: &[ResultPart]) -> String {
     let texts = parts.iter().map(|part| match part {
         ResultPart::Text { text } => text.clone(),
+        ResultPart::Attached { number } => picture_mark(*number),
         ResultPart::Image { media_type, data } => format!("({media_type}, {} bytes)", data.len() / 4 * 3),
     });
     texts.collect::<Vec<_>>().join("\n")

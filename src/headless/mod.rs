@@ -78,7 +78,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         }
     };
     let broken = output.broken();
-    conversation.begin(prompt);
+    conversation.begin(prompt).await;
     let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();
     let printing = tokio::spawn(print(

@@ -4,6 +4,7 @@
 //! front ends. Invariant: nothing here does I/O or knows who reads it.
 
 mod address;
+mod attachment;
 mod budget;
 pub mod columns;
 mod diagnostic;
@@ -17,6 +18,7 @@ mod json;
 mod list;
 mod look_alike;
 mod path;
+mod pixels;
 mod provider_row;
 mod report;
 mod sanitize;
@@ -29,6 +31,10 @@ mod transcript;
 mod usage;
 
 pub use address::is_near;
+pub use attachment::{
+    Attachment, Attachments, DOCUMENT_BYTES, IMAGE_BYTES, PDF, PictureFacts, attachment_type, checked_picture,
+    picture_mark, picture_numbers, picture_type, too_large, without_picture_marks,
+};
 pub use budget::{BudgetLimit, Dollars, parse_tokens};
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind, line_end};

@@ -67,6 +67,9 @@ pub struct ProviderRow {
     /// Whether it has the models of all makers.
     #[serde(default)]
     pub any_model: bool,
+    /// Whether it reads PDF documents.
+    #[serde(default)]
+    pub documents: bool,
     /// How it searches the web itself, if it does.
     pub web_search: Option<ServiceSearch>,
 }

@@ -71,7 +71,7 @@ impl ToolResult {
             .iter()
             .filter_map(|part| match part {
                 ResultPart::Text { text } => Some(text.as_str()),
-                ResultPart::Image { .. } => None,
+                ResultPart::Image { .. } | ResultPart::Attached { .. } => None,
             })
             .collect();
         texts.join("\n")
@@ -84,12 +84,16 @@ pub enum ResultPart {
     Text {
         text: String,
     },
-    /// A picture for models that see.
+    /// A picture, or a PDF document, for models that see.
     Image {
         /// MIME type, such as `image/png`.
         media_type: String,
         /// The file's bytes in base64.
         data: String,
+    },
+    /// A picture that the session keeps, by its number.
+    Attached {
+        number: u32,
     },
 }
 

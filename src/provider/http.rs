@@ -16,7 +16,7 @@ use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
 use super::key::FetchedKey;
-use super::learned::{Feature, Learned, without_pictures};
+use super::learned::{Feature, Learned, without_documents, without_pictures};
 use super::service::place;
 use super::stream;
 use super::table::{dialect_at, wire_at};
@@ -290,6 +290,10 @@ impl Provider for Http {
         Some((search, search.model.as_deref().map(|id| model::lookup(row, id))))
     }
 
+    fn reads_documents(&self) -> bool {
+        self.service.row.documents
+    }
+
     /// Sets up TLS, if it is needed, on a thread of its own, so that the first request need not wait for it.
     fn warm(&self) {
         if self.base.scheme() != "https" {
@@ -307,6 +311,8 @@ impl Provider for Http {
             let api = WireApi::of(wire_at(&self.service.row, &self.base));
             let lacks = |feature| self.learned.lacks(&request.model, feature);
             let (lacks_pictures, may_think) = (lacks(Feature::Pictures), !lacks(Feature::Thinking));
+            let lacks_documents = lacks(Feature::Documents);
+            let request = if lacks_documents { without_documents(request) } else { request };
             let request = if lacks_pictures { without_pictures(request) } else { request };
             let (body, held) = (api.body)(&request, dialect_at(&self.service.row, &self.base), may_think)?;
             let answer = self.post(api.path, api.headers, body).await;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::Unsupported;
 use super::{ErrorKind, ProviderError, Request};
-use crate::message::{Message, ResultPart};
+use crate::message::{Attachment, Message, ResultPart};
 
 /// What stands in the place of a picture.
 const NO_PICTURE: &str = "[image omitted: this model accepts none]";
@@ -17,6 +17,7 @@ const NO_PICTURE: &str = "[image omitted: this model accepts none]";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feature {
     Pictures,
+    Documents,
     Thinking,
 }
 
@@ -25,6 +26,7 @@ impl Feature {
     pub fn words(self) -> &'static str {
         match self {
             Self::Pictures => "images",
+            Self::Documents => "PDF documents",
             Self::Thinking => "reasoning settings",
         }
     }
@@ -37,6 +39,7 @@ impl Feature {
                 has(&["image", "mmproj", "vision", "multimodal", "multi-modal"])
                     && !has(&["exceed", "too large", "dimension", "could not process", "decode", "corrupt", "base64"])
             }
+            Self::Documents => has(&["pdf", "document"]),
             Self::Thinking => has(&["thinking", "reasoning", "effort", "output_config"]),
         }
     }
@@ -68,12 +71,24 @@ impl Learned {
     }
 }
 
+pub(super) fn has_documents(request: &Request) -> bool {
+    request.attachments.values().any(Attachment::is_document)
+}
+
+/// Returns the request without the documents in it.
+pub(super) fn without_documents(mut request: Request) -> Request {
+    Arc::make_mut(&mut request.attachments).retain(|_, attachment| !attachment.is_document());
+    request
+}
+
 pub(super) fn has_pictures(request: &Request) -> bool {
-    request.messages.iter().any(|message| holds_picture(message))
+    request.attachments.values().any(|attachment| !attachment.is_document())
+        || request.messages.iter().any(|message| holds_picture(message))
 }
 
 /// Returns the request with a line of text in the place of each picture.
 pub(super) fn without_pictures(mut request: Request) -> Request {
+    request.attachments = Arc::default();
     for message in &mut request.messages {
         if holds_picture(message)
             && let Message::ToolResults { results } = Arc::make_mut(message)

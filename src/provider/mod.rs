@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Effort, Message, SearchForm, ServedStep, ServiceSearch, ToolSpec, Usage};
+use crate::message::{Attachments, Effort, Message, SearchForm, ServedStep, ServiceSearch, ToolSpec, Usage};
 
 pub mod anthropic;
 pub mod choice;
@@ -61,6 +61,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns `true` if the service reads PDF documents.
+    fn reads_documents(&self) -> bool {
+        false
+    }
+
     /// Prepares the connection in the background, so that the first request need not wait for it.
     fn warm(&self) {}
 }
@@ -83,6 +88,8 @@ pub struct Request {
     pub max_output_tokens: u32,
     /// How hard the model shall think, as far as that can be set.
     pub effort: Option<Effort>,
+    /// The pictures that its messages name, as far as the model may see them.
+    pub attachments: Arc<Attachments>,
     /// What the service may search the web for before it answers; `None` lets it search for nothing.
     pub search: Option<SearchBounds>,
 }
@@ -167,6 +174,8 @@ pub struct Model {
     pub max_effort: Option<Effort>,
     /// Whether it takes [`Effort::XHigh`], if it takes more.
     pub takes_xhigh: bool,
+    /// Whether it sees pictures; `None` if nobody knows.
+    pub sees: Option<bool>,
 }
 
 impl Model {

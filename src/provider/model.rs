@@ -48,6 +48,9 @@ struct Entry {
     /// Whether it takes `xhigh`, if it takes what lies above.
     #[serde(default = "yes")]
     xhigh: bool,
+    /// Whether it sees pictures.
+    #[serde(default = "yes")]
+    vision: bool,
     thinking: Option<Thinking>,
 }
 
@@ -101,6 +104,7 @@ impl Model {
             price: Some(Price::FREE),
             max_effort: None,
             takes_xhigh: true,
+            sees: Some(false),
         }
     }
 }
@@ -127,6 +131,7 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         },
         max_effort: own.and_then(Entry::most_effort),
         takes_xhigh: own.is_none_or(|entry| entry.xhigh),
+        sees: entry.map(|entry| entry.vision),
     }
 }
 

@@ -4,13 +4,14 @@
 //! request and of an answer to each format, and sending to `http`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use reqwest::Url;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Feature, Feed, ProviderError, Request, Service, anthropic, openai, responses};
-use crate::message::{Dialect, ResultPart, ToolInput, ToolResult, WireFormat};
+use crate::message::{Attachment, Dialect, ResultPart, ToolInput, ToolResult, WireFormat, picture_numbers};
 
 /// How one wire format is spoken.
 pub(super) struct WireApi {
@@ -33,6 +34,24 @@ impl WireApi {
             WireFormat::OpenAi => &openai::API,
             WireFormat::Responses => &responses::API,
         }
+    }
+}
+
+/// The pictures of a request that are not written yet: each goes once, where it is named first.
+pub(super) struct PendingPictures<'a>(BTreeMap<u32, &'a Attachment>);
+
+impl<'a> PendingPictures<'a> {
+    pub(super) fn of(request: &'a Request) -> Self {
+        Self(request.attachments.iter().map(|(number, picture)| (*number, picture)).collect())
+    }
+
+    pub(super) fn take(&mut self, number: u32) -> Option<&'a Attachment> {
+        self.0.remove(&number)
+    }
+
+    /// Takes those that a text names, in its order.
+    pub(super) fn named_in(&mut self, text: &str) -> Vec<&'a Attachment> {
+        picture_numbers(text).into_iter().filter_map(|number| self.take(number)).collect()
     }
 }
 

@@ -108,8 +108,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         secrets: &secrets,
         engine,
     };
-    let rights = permissions::of_session(made_of, &mut kept, &sink).await;
-    let demo = demo::DemoParts::of(options.kind);
+    let (rights, demo) = (permissions::of_session(made_of, &mut kept, &sink).await, demo::DemoParts::of(options.kind));
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
@@ -134,6 +133,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         trusting: Some(rights.trusting),
         servers: rights.servers,
         shell: rights.shell,
+        pictures: store.as_ref().map(Store::pictures).unwrap_or_default(),
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
     });
     prepare_schemas(&tree);

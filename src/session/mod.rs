@@ -11,6 +11,7 @@ pub mod log;
 mod merged;
 mod meta;
 mod part;
+mod picture_store;
 mod pieces;
 mod reader;
 mod record;
@@ -27,6 +28,7 @@ pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, ses
 pub use merged::{MergedLine, MergedRecords};
 pub use meta::SessionMeta;
 pub use part::{LogPart, PartLine, Stretch, read_part};
+pub use picture_store::{PictureStore, read_picture};
 pub use pieces::PieceMask;
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use nix::errno::Errno;
 use serde::Serialize;
 
-use super::{PartLine, Secrets, Stretch, read_part};
+use super::{PartLine, PictureStore, Secrets, Stretch, read_part};
 use crate::message::escaped_json;
 use crate::whole_file::{FileRights, replace_whole};
 
@@ -48,6 +48,7 @@ pub struct Store {
     /// Where exported conversations go.
     exports: PathBuf,
     secrets: Secrets,
+    pictures: PictureStore,
     /// The folder of a session that is continued, locked, and the last number that a record of it has.
     held: Option<(Arc<File>, u64)>,
 }
@@ -60,7 +61,9 @@ impl Store {
         // Two programs may start in the same second.
         let id = RandomState::new().hash_one(started.as_nanosecond()) & 0x00ff_ffff;
         let dir = project_sessions(state_dir, project).join(format!("{start}-{id:06x}"));
-        Self { dir: resolved(&dir), exports: state_dir.join("exports"), secrets, held: None }
+        let dir = resolved(&dir);
+        let pictures = PictureStore::in_folder(images_dir(&dir));
+        Self { dir, exports: state_dir.join("exports"), secrets, pictures, held: None }
     }
 
     /// Opens the folder of an earlier session, to go on with it. Blocks.
@@ -80,12 +83,9 @@ impl Store {
             Err(TryLockError::Error(error)) => tracing::warn!(%error, "the session cannot be locked"),
         }
         let last = last_number(dir).map_err(error("read"))?;
-        Ok(Self {
-            dir: resolved(dir),
-            exports: state_dir.join("exports"),
-            secrets,
-            held: Some((Arc::new(folder), last)),
-        })
+        let (dir, exports) = (resolved(dir), state_dir.join("exports"));
+        let pictures = PictureStore::in_folder(images_dir(&dir));
+        Ok(Self { dir, exports, secrets, pictures, held: Some((Arc::new(folder), last)) })
     }
 
     /// Copies the records of an earlier session into the folder of this new one, which then goes on from there. Blocks.
@@ -108,7 +108,7 @@ impl Store {
             Ok(())
         };
         let copied = copy(dir, &self.dir).and_then(|()| {
-            let below = [self.reports_dir(), self.copies_dir()].into_iter();
+            let below = [self.reports_dir(), self.copies_dir(), images_dir(&self.dir)].into_iter();
             let mut there =
                 below.filter_map(|to| Some((dir.join(to.file_name()?), to))).filter(|(from, _)| from.is_dir());
             there.try_for_each(|(from, to)| copy(&from, &to))
@@ -151,6 +151,11 @@ impl Store {
     /// Returns the folder of the copies of files that agents have changed.
     pub fn copies_dir(&self) -> PathBuf {
         self.dir.join("files")
+    }
+
+    /// Returns the pictures of the session.
+    pub fn pictures(&self) -> PictureStore {
+        self.pictures.clone()
     }
 
     /// Describes the session in its `meta.json`. Blocks.
@@ -223,7 +228,12 @@ impl Store {
     }
 }
 
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
+/// Returns the folder of the pictures of a session.
+fn images_dir(dir: &Path) -> PathBuf {
+    dir.join("images")
+}
+
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
     replace_whole(path, bytes, FileRights::Private).map_err(|error| SessionError::new(path, "written", error))
 }
 

@@ -21,7 +21,7 @@ use crate::memory::MemorySources;
 use crate::message::{AgentId, BudgetLimit, Usage, sanitize_line};
 use crate::permission::{Approver, BroughtItem, Permissions, ToolKind};
 use crate::sandbox::SandboxChange;
-use crate::session::Secrets;
+use crate::session::{PictureStore, Secrets};
 use crate::subagent::limits::{Refusal, TreeLimits};
 use crate::subagent::main_agent::connection::{Connection, ResolveModel};
 use crate::subagent::registry::Registry;
@@ -86,6 +86,8 @@ pub struct TreeSetup {
     pub read_back: ReadBack,
     /// Where files are copied to before agents change them.
     pub copies: FileCopies,
+    /// Where pictures are kept.
+    pub pictures: PictureStore,
     /// Where it goes what the user trusts of the folder; `None` where nothing depends on it.
     pub trusting: Option<mpsc::UnboundedSender<TrustAnswer>>,
     /// How commands of the user's own are run, and what those of agents run in.

@@ -45,7 +45,6 @@ pub use call::{AnyTool, ParsedCall, PreparedCall};
 pub use file::copies::{FileCopies, FileVersions};
 pub use file::diff::diff_files;
 pub use file::freshness::{Freshness, Knowledge, Stamp};
-pub use file::image::checked_picture;
 pub use file::path::asked_title;
 pub use file::rewind::{ChangedFiles, FilePlan, FileRewind};
 pub use file::writers::{Writers, Written};
@@ -311,7 +310,7 @@ impl ToolOutput {
     pub fn joined_text(&self) -> String {
         let texts = self.content.iter().filter_map(|part| match part {
             ResultPart::Text { text } => Some(text.as_str()),
-            ResultPart::Image { .. } => None,
+            ResultPart::Image { .. } | ResultPart::Attached { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }

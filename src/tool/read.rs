@@ -1,4 +1,4 @@
-//! `Read`: the lines of a text file with their numbers, or a picture.
+//! `Read`: the lines of a text file with their numbers, a picture, or a PDF document.
 //!
 //! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
@@ -14,12 +14,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::file::image::{IMAGE_BYTES, IMAGE_SIDE, media_type, pixels};
 use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, cut, size};
 use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
-use crate::message::{ResultPart, without_speakers};
+use crate::message::{
+    DOCUMENT_BYTES, IMAGE_BYTES, PDF, PictureFacts, ResultPart, picture_type, too_large, without_speakers,
+};
 use crate::permission::ToolKind;
 
 /// Lines shown unless a limit is given.
@@ -85,7 +86,8 @@ fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOut
     let system = |error| FileError::system(&shown, error);
     file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
     match Kind::of(&start) {
-        Kind::Image(media_type) => image(file, start, media_type, &shown, metadata.len()),
+        Kind::Image => image(file, start, &shown, metadata.len()),
+        Kind::Document => document(file, start, &shown, metadata.len()),
         Kind::Binary(what) => Ok(ToolOutput::error(format!(
             "{shown} is {what} ({}), not text. Use Bash with a suitable program to look inside.",
             size(metadata.len())
@@ -101,14 +103,14 @@ fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOut
 /// What a file's first bytes say it is.
 enum Kind {
     Text,
-    Image(&'static str),
+    Image,
+    Document,
     Binary(&'static str),
 }
 
 impl Kind {
     fn of(start: &[u8]) -> Self {
-        const KNOWN: [(&[u8], &str); 8] = [
-            (b"%PDF-", "a PDF document"),
+        const KNOWN: [(&[u8], &str); 7] = [
             (b"PK\x03\x04", "a ZIP archive or a ZIP-based document"),
             (b"\x1f\x8b", "gzip-compressed data"),
             (b"\x7fELF", "an ELF program or library"),
@@ -118,8 +120,9 @@ impl Kind {
             (b"\xfe\xff", "UTF-16 text (convert it with iconv)"),
         ];
         let begins = |(magic, _): &&(&[u8], &str)| start.starts_with(magic);
-        match (media_type(start), KNOWN.iter().find(begins)) {
-            (Some(media_type), _) => Self::Image(media_type),
+        match (picture_type(start), KNOWN.iter().find(begins)) {
+            (Some(_), _) => Self::Image,
+            (None, _) if start.starts_with(b"%PDF-") => Self::Document,
             (None, Some((_, what))) => Self::Binary(what),
             (None, None) if start.contains(&0) => Self::Binary("a binary file"),
             (None, None) => Self::Text,
@@ -127,35 +130,34 @@ impl Kind {
     }
 }
 
-fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
-    let too_large = || {
-        ToolOutput::error(format!(
-            "{shown} is an image of {}; the limit is {}. Make a smaller copy first.",
-            size(length),
-            size(IMAGE_BYTES)
-        ))
-    };
+fn image(file: File, mut bytes: Vec<u8>, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
     if length > IMAGE_BYTES {
-        return Err(too_large());
+        return Err(ToolOutput::error(format!("{shown} {}", too_large(length))));
     }
     file.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
-    if bytes.len() as u64 > IMAGE_BYTES {
-        return Err(too_large());
-    }
-    let Some((width, height)) = pixels(&bytes) else {
-        return Err(ToolOutput::error(format!(
-            "{shown} begins like {media_type} but is not a complete image. Check the file."
-        )));
-    };
-    if width.max(height) > IMAGE_SIDE {
-        return Err(ToolOutput::error(format!(
-            "{shown} has {width}×{height} pixels; the limit is {IMAGE_SIDE} per side. Make a smaller copy first."
-        )));
-    }
+    let facts = PictureFacts::of(&bytes).map_err(|why| ToolOutput::error(format!("{shown} {why}")))?;
+    let PictureFacts { media_type, width, height, .. } = facts;
     let words = format!("{media_type}, {width}×{height}, {}", size(bytes.len() as u64));
     let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
     let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
     output.content.push(ResultPart::Image { media_type: media_type.to_owned(), data });
+    Ok(output)
+}
+
+/// Returns a PDF document whole, for models whose service reads it.
+fn document(file: File, mut bytes: Vec<u8>, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
+    file.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
+    if length.max(bytes.len() as u64) > DOCUMENT_BYTES {
+        return Err(ToolOutput::error(format!(
+            "{shown} is a PDF document of {}; the limit is {}. Use Bash with pdftotext -f and -l for some of its pages.",
+            size(length),
+            size(DOCUMENT_BYTES)
+        )));
+    }
+    let words = format!("{PDF}, {}", size(bytes.len() as u64));
+    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
+    output.content.push(ResultPart::Image { media_type: PDF.to_owned(), data });
     Ok(output)
 }
 

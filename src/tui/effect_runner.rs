@@ -13,15 +13,16 @@ use super::notifier::Notifier;
 use super::read_log::read_log;
 use super::remembered::{Persister, RememberedChoices};
 use super::terminal::Terminal;
-use super::{files, outside::Program};
+use super::{files, outside::Program, pictures};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
+use crate::app::composer::pictures::PictureSource;
 use crate::app::timeline::PlaybackRequest;
 use crate::app::{Effect, Event, UserChoice};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::export::{ExportError, export, place_of};
 use crate::memory::{MemoryAnswer, MemoryReader, MemoryRequest};
-use crate::message::sanitize_line;
+use crate::message::{sanitize_line, without_picture_marks};
 use crate::services::{ModelOffers, plan_rewind, summaries};
 use crate::session::Store;
 use crate::subagent::Command;
@@ -138,6 +139,7 @@ impl EffectRunner {
                 Ok(program) => return Ok(program.map_or(AfterEffect::Done, AfterEffect::Outside)),
                 Err(why) => drop(self.back.send(Event::Memory(MemoryAnswer::Failed(why)))),
             },
+            Effect::AttachPicture(source) => self.attach(source),
             Effect::ListModels => self.list_models(),
             Effect::ListSessions => {
                 let (state_dir, store) = (self.state_dir.clone(), self.store.clone());
@@ -162,7 +164,8 @@ impl EffectRunner {
             Effect::Suspend => return Ok(AfterEffect::Outside(Program::Shell)),
             Effect::SaveHistory(text) => {
                 if let (Some(path), Some(store)) = (self.history.clone(), self.store.clone()) {
-                    let masked = move |text: &str| store.mask(text).into_owned();
+                    // In another session the same number is another picture.
+                    let masked = move |text: &str| store.mask(&without_picture_marks(text)).into_owned();
                     self.in_background(move || files::append_history(&path, &text, masked).map(|()| None));
                 }
             }
@@ -229,6 +232,15 @@ impl EffectRunner {
             }),
         }
         Ok(None)
+    }
+
+    /// Keeps a picture with those of the session.
+    fn attach(&self, source: PictureSource) {
+        let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
+        self.in_background(move || {
+            let store = store.context("this session is not saved: no image can be attached")?;
+            Ok(Some(Event::Picture(pictures::attach(source, &store.pictures(), &cwd))))
+        });
     }
 
     /// Lists the models to choose from: at once those that are known, then what the services say.

@@ -7,6 +7,7 @@ pub mod files;
 pub mod input;
 pub mod notifier;
 mod outside;
+mod pictures;
 mod read_log;
 pub mod remembered;
 pub mod replay;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::message::{Block, Message, ResultPart, ToolInput, ToolResult, ToolSpec, Transcript, Usage};
+use crate::message::{Block, Message, ResultPart, ToolInput, ToolResult, ToolSpec, Transcript, Usage, picture_numbers};
 use crate::provider::Request;
 
 /// Bytes of text for each token. Most text has more.
@@ -91,7 +91,7 @@ pub(in crate::agent) fn message(message: &Message) -> u64 {
 pub(in crate::agent) fn result(found: &ToolResult) -> u64 {
     let parts = found.content.iter().map(|part| match part {
         ResultPart::Text { text: found } => JOINT + text(found),
-        ResultPart::Image { .. } => PICTURE,
+        ResultPart::Image { .. } | ResultPart::Attached { .. } => PICTURE,
     });
     JOINT + parts.sum::<u64>()
 }
@@ -102,7 +102,7 @@ fn messages(messages: &[Arc<Message>]) -> u64 {
 
 fn content(message: &Message) -> u64 {
     match message {
-        Message::User { text: said } => text(said),
+        Message::User { text: said } => text(said) + PICTURE * picture_numbers(said).len() as u64,
         Message::Assistant(reply) => reply.content.iter().map(|block| JOINT + part(block)).sum(),
         Message::ToolResults { results } => results.iter().map(result).sum(),
     }

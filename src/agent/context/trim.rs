@@ -71,7 +71,9 @@ fn left_out(call: &ToolCall, result: &ToolResult) -> ToolResult {
 fn cut_down(result: &ToolResult, chars: usize) -> ToolResult {
     let cut = |part: &ResultPart| match part {
         ResultPart::Text { text } => bound_text(text, chars).into_owned(),
-        ResultPart::Image { .. } => "[picture left out to save context; run the tool again if needed]".to_owned(),
+        ResultPart::Image { .. } | ResultPart::Attached { .. } => {
+            "[picture left out to save context; run the tool again if needed]".to_owned()
+        }
     };
     let texts: Vec<ResultPart> = result.content.iter().map(|part| ResultPart::Text { text: cut(part) }).collect();
     ToolResult { content: texts, ..result.clone() }

@@ -38,6 +38,7 @@ impl Driver<'_> {
             withheld: Arc::default(),
             max_output_tokens: ANSWER_TOKENS.min(model.max_output_tokens),
             effort: model.effort(Effort::Low),
+            attachments: Arc::default(),
             search: None,
         };
         let stop = self.agent.cancel.clone();

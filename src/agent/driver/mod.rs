@@ -3,6 +3,7 @@
 mod hooks;
 mod judge;
 mod memory;
+mod request;
 mod room;
 mod words;
 
@@ -310,7 +311,7 @@ impl<'a> Driver<'a> {
 
     /// Shortens a conversation that filled the context, so that the model can go on.
     async fn go_on_shorter(&mut self, turn: &Turn) -> Result<(), End> {
-        let mut request = self.request(&self.agent.tools);
+        let mut request = self.request(&self.agent.tools).await;
         if self.room.is_second || !self.make_more_room(&mut request, &self.agent.work).await? {
             let advice = shorter(self.agent);
             return Err(End::Failed(format!("The conversation fills the model's context window. {advice}")));
@@ -321,22 +322,8 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn request(&self, tools: &ToolSet) -> Request {
-        Request {
-            model: self.agent.model.id.clone(),
-            system: self.agent.system.clone(),
-            messages: self.transcript.messages().to_vec(),
-            withheld: if tools.is_empty() { self.agent.tools.specs() } else { Arc::default() },
-            tools: tools.specs(),
-            max_output_tokens: self.agent.model.max_output_tokens,
-            // One that the model does not know would be refused.
-            effort: self.agent.effort.and_then(|wish| self.agent.model.effort(wish)),
-            search: None,
-        }
-    }
-
     async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
-        let mut request = self.request(tools);
+        let mut request = self.request(tools).await;
         self.make_room(&mut request, stop).await?;
         let mut sent = self.send(request.clone(), stop).await;
         if matches!(sent, Err(End::TooLong(_)))

@@ -77,7 +77,7 @@ impl Driver<'_> {
 
     /// Puts a summary in the place of the whole conversation, as the user wants.
     pub(super) async fn compact_all(&mut self, wish: Option<&str>) -> End {
-        let mut request = self.request(&self.agent.tools);
+        let mut request = self.request(&self.agent.tools).await;
         let room = ContextRoom::of(self.agent).unwrap_or(ContextRoom::assumed(&self.agent.model));
         if !self.transcript.messages().iter().any(|message| matches!(**message, Message::Assistant(_))) {
             self.run.emit(EventKind::Notice { text: "Nothing to compact yet.".to_owned() }).await;
@@ -319,6 +319,7 @@ impl<'a> Plan<'a> {
             withheld: Arc::default(),
             max_output_tokens: u32::try_from(self.summary_tokens).unwrap_or(u32::MAX).min(model.max_output_tokens),
             effort: model.effort(Effort::Low),
+            attachments: Arc::default(),
             search: None,
         }
     }

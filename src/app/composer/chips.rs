@@ -3,7 +3,7 @@
 //! Owns the pasted texts and their labels. Invariant: no two chips of a text have the same label.
 
 use crate::message::format::grouped;
-use crate::message::sanitize;
+use crate::message::{picture_mark, picture_numbers, sanitize};
 
 /// A paste of more characters than this becomes a chip.
 const MAX_CHARS: usize = 1_000;
@@ -23,6 +23,9 @@ impl Chips {
         let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1;
         let chars = if text.len() <= MAX_CHARS { text.len() } else { text.chars().count() };
         if chars <= MAX_CHARS && lines <= MAX_LINES {
+            for number in picture_numbers(text) {
+                self.add_picture(number);
+            }
             return None;
         }
         let size = if lines > 1 {
@@ -38,6 +41,15 @@ impl Chips {
         }
         self.chips.push((label.clone(), sanitize(text).into_owned()));
         Some(label)
+    }
+
+    /// Returns the mark of a picture, which stands for itself.
+    pub(super) fn add_picture(&mut self, number: u32) -> String {
+        let mark = picture_mark(number);
+        if self.chips.iter().all(|(known, _)| *known != mark) {
+            self.chips.push((mark.clone(), mark.clone()));
+        }
+        mark
     }
 
     pub(super) fn clear(&mut self) {
@@ -75,18 +87,20 @@ impl Chips {
         ranges
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.chips.iter().map(|(label, pasted)| (label.as_str(), pasted.as_str()))
+    /// Returns the labels of texts: the mark of a picture hides nothing.
+    fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let chips = self.chips.iter().map(|(label, pasted)| (label.as_str(), pasted.as_str()));
+        chips.filter(|(label, pasted)| label != pasted)
     }
 
     /// Returns the label between two texts, at the end of one or the start of the other, and what it stands for.
     pub(super) fn at(&self, before: &str, after: &str) -> Option<(&str, &str)> {
-        self.pairs().find(|(label, _)| before.ends_with(label) || after.starts_with(label))
+        self.texts().find(|(label, _)| before.ends_with(label) || after.starts_with(label))
     }
 
     /// Returns the last label in a text, and what it stands for.
     pub(super) fn last_in(&self, text: &str) -> Option<(&str, &str)> {
-        self.pairs().filter_map(|chip| Some((text.rfind(chip.0)?, chip))).max().map(|(_, chip)| chip)
+        self.texts().filter_map(|chip| Some((text.rfind(chip.0)?, chip))).max().map(|(_, chip)| chip)
     }
 
     /// Returns the characters of the label that a text ends with.

@@ -15,6 +15,7 @@ mod layout;
 mod mentions;
 pub(super) mod messages;
 mod modal;
+pub mod pictures;
 mod search;
 
 mod vi;
@@ -213,6 +214,14 @@ impl Composer {
             Some(label) => self.draft.editor.insert(&label),
             None => self.insert(text.trim_end_matches('\r')),
         }
+    }
+
+    /// Inserts the mark of a picture at the cursor. It is removed whole.
+    pub fn attach(&mut self, number: u32) {
+        self.walked = false;
+        let label = self.draft.chips.add_picture(number);
+        self.draft.editor.insert(&label);
+        self.draft.editor.insert(" ");
     }
 
     /// Takes a key that edits the text or moves in it; returns `false` if the key is none of these.

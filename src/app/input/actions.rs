@@ -7,6 +7,7 @@ use super::keymap::Context;
 use super::{Handled, second_press};
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
+use crate::app::composer::pictures::PictureSource;
 use crate::app::overlay::question_form;
 use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
@@ -194,7 +195,7 @@ impl App {
                 self.edited();
             }
             Action::Stash => self.stash(),
-            Action::Paste => self.out.inform("paste with your terminal's own key, often ctrl+shift+v"),
+            Action::Paste => self.out.push(Effect::AttachPicture(PictureSource::Clipboard)),
             Action::HistorySearch => self.messages.composer_mut().start_search(),
             Action::Editor if self.focus() == Focus::Approvals => self.approvals.open_editor(&mut self.out),
             Action::Editor => self.messages.open_editor(&mut self.out),

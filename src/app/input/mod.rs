@@ -244,7 +244,7 @@ impl App {
         if self.overlay.is_open() || self.agent_files.view().is_some() || self.view.focus() != Focus::Composer {
             self.write();
         }
-        self.messages.composer_mut().paste(text);
+        self.messages.paste(text, &mut self.out);
         self.edited();
     }
 

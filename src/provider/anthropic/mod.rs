@@ -5,7 +5,7 @@
 
 use reqwest::Url;
 
-use super::learned::has_pictures;
+use super::learned::{has_documents, has_pictures};
 use super::service::Service;
 use super::wire_api::WireApi;
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
@@ -41,7 +41,8 @@ pub fn request_body(
     may_think: bool,
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
     let body = wire::MessagesBody::new(request, may_think);
-    let mut held = Vec::new();
+    // One with too many pages would fail every later request of the conversation.
+    let mut held: Vec<Feature> = has_documents(request).then_some(Feature::Documents).into_iter().collect();
     // A gateway may lead to a model of another maker; the service itself means what it says.
     if dialect != Dialect::Anthropic {
         held.extend(has_pictures(request).then_some(Feature::Pictures));

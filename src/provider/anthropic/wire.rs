@@ -10,13 +10,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::message::{
-    AssistantMessage, Block, Effort, Message, ResultPart, ServedKind, ServedStep, ToolResult, ToolSpec, WireFormat,
+    AssistantMessage, Attachment, Block, Effort, Message, PDF, ResultPart, ServedKind, ServedStep, ToolResult,
+    ToolSpec, WireFormat,
 };
-use crate::provider::wire_api::{self, WireInput};
+use crate::provider::wire_api::{self, PendingPictures, WireInput};
 use crate::provider::{Request, SearchBounds, model, signature};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
+
+/// What stands in the place of a picture that is too old, or lost: a result needs content.
+const NOT_SENT: &str = "[not sent with this request]";
 
 /// How often the service may search for one answer.
 const MAX_SEARCHES: u32 = 3;
@@ -141,6 +145,9 @@ enum Kind<'a> {
         citations: Vec<&'a Value>,
     },
     Image {
+        source: Source<'a>,
+    },
+    Document {
         source: Source<'a>,
     },
     Thinking {
@@ -289,10 +296,13 @@ fn mentioned(request: &Request) -> Vec<Tool<'_>> {
 
 fn turns(request: &Request) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::with_capacity(request.messages.len());
+    let mut pictures = PendingPictures::of(request);
     for message in &request.messages {
         let (role, content) = match message.as_ref() {
-            Message::User { text } => (Role::User, text_block(text).into_iter().collect()),
-            Message::ToolResults { results } => (Role::User, results.iter().map(result_block).collect()),
+            Message::User { text } => (Role::User, said(text, &mut pictures)),
+            Message::ToolResults { results } => {
+                (Role::User, results.iter().map(|result| result_block(result, &mut pictures)).collect())
+            }
             Message::Assistant(reply) => (Role::Assistant, reply_blocks(&reply.content)),
         };
         let content: Vec<Content<'_>> =
@@ -323,6 +333,16 @@ fn trim_open_end(turns: &mut [Turn<'_>]) {
 
 fn text_block(text: &str) -> Option<Kind<'_>> {
     (!text.trim().is_empty()).then_some(Kind::text(text))
+}
+
+/// Returns the pictures that a text of the user names, then the text: a model sees best what it is asked about after that.
+fn said<'a>(text: &'a str, pictures: &mut PendingPictures<'a>) -> Vec<Kind<'a>> {
+    pictures.named_in(text).into_iter().map(picture).chain(text_block(text)).collect()
+}
+
+fn picture(picture: &Attachment) -> Kind<'_> {
+    let source = Source::Base64 { media_type: picture.media_type, data: &picture.data };
+    if picture.is_document() { Kind::Document { source } } else { Kind::Image { source } }
 }
 
 fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
@@ -359,12 +379,16 @@ fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
     content
 }
 
-fn result_block(result: &ToolResult) -> Kind<'_> {
+fn result_block<'a>(result: &'a ToolResult, pictures: &mut PendingPictures<'a>) -> Kind<'a> {
     let mut content: Vec<Kind<'_>> = result
         .content
         .iter()
         .filter_map(|part| match part {
             ResultPart::Text { text } => text_block(text),
+            ResultPart::Attached { number } => Some(pictures.take(*number).map_or(Kind::text(NOT_SENT), picture)),
+            ResultPart::Image { media_type, data } if media_type == PDF => {
+                Some(Kind::Document { source: Source::Base64 { media_type, data } })
+            }
             ResultPart::Image { media_type, data } => Some(Kind::Image { source: Source::Base64 { media_type, data } }),
         })
         .collect();

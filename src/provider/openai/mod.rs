@@ -6,7 +6,7 @@
 
 use reqwest::Url;
 
-use super::learned::has_pictures;
+use super::learned::{has_documents, has_pictures};
 use super::service::Service;
 use super::wire_api::WireApi;
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
@@ -37,7 +37,8 @@ pub fn request_body(
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
     let json = serde_json::to_vec(&wire::ChatBody::new(request, dialect))
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))?;
-    Ok((json, has_pictures(request).then_some(Feature::Pictures).into_iter().collect()))
+    let documents = has_documents(request).then_some(Feature::Documents);
+    Ok((json, documents.into_iter().chain(has_pictures(request).then_some(Feature::Pictures)).collect()))
 }
 
 pub fn feed(service: Service) -> Feed {

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Dialect, Message, ResultPart, SearchForm, ToolCall, ToolResult};
+use crate::message::{AssistantMessage, Block, Dialect, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult};
 use crate::provider::Request;
-use crate::provider::wire_api::{WireInput, identifier, result_text};
+use crate::provider::wire_api::{PendingPictures, WireInput, identifier, result_text};
 
 const NAME_CHARS: usize = 64;
 
@@ -86,6 +86,24 @@ enum Said<'a> {
 enum Part<'a> {
     Text { text: Cow<'a, str> },
     ImageUrl { image_url: ImageUrl },
+    File { file: FileData },
+}
+
+impl Part<'_> {
+    fn image(media_type: &str, data: &str) -> Self {
+        let url = format!("data:{media_type};base64,{data}");
+        if media_type == PDF {
+            Self::File { file: FileData { filename: "document.pdf", file_data: url } }
+        } else {
+            Self::ImageUrl { image_url: ImageUrl { url } }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FileData {
+    filename: &'static str,
+    file_data: String,
 }
 
 #[derive(Serialize)]
@@ -132,14 +150,15 @@ fn searches(request: &Request, form: SearchForm) -> bool {
 
 fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
     let mut turns = Vec::with_capacity(request.messages.len() + 1);
+    let mut pictures = PendingPictures::of(request);
     if !request.system.trim().is_empty() {
         turns.push(Turn::System { content: &request.system });
     }
     for message in &request.messages {
         match message.as_ref() {
             Message::User { text } if text.trim().is_empty() => {}
-            Message::User { text } => say(&mut turns, text),
-            Message::ToolResults { results } => answer(&mut turns, results),
+            Message::User { text } => say(&mut turns, text, &mut pictures),
+            Message::ToolResults { results } => answer(&mut turns, results, &mut pictures),
             Message::Assistant(reply) => turns.extend(assistant(reply, dialect)),
         }
     }
@@ -147,7 +166,28 @@ fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
 }
 
 /// Appends what the user said, to the message before if that is the user's too.
-fn say<'a>(turns: &mut Vec<Turn<'a>>, text: &'a str) {
+fn say<'a>(turns: &mut Vec<Turn<'a>>, text: &'a str, pictures: &mut PendingPictures<'_>) {
+    let named = pictures.named_in(text).into_iter();
+    let pictures: Vec<Part<'_>> = named.map(|picture| Part::image(picture.media_type, &picture.data)).collect();
+    if !pictures.is_empty() {
+        let words = Part::Text { text: Cow::Borrowed(text) };
+        let parts = pictures.into_iter().chain([words]);
+        match turns.pop() {
+            Some(Turn::User { content: Said::Text(before) }) => {
+                let content = Said::Parts(std::iter::once(Part::Text { text: before }).chain(parts).collect());
+                turns.push(Turn::User { content });
+            }
+            Some(Turn::User { content: Said::Parts(mut before) }) => {
+                before.extend(parts);
+                turns.push(Turn::User { content: Said::Parts(before) });
+            }
+            last => {
+                turns.extend(last);
+                turns.push(Turn::User { content: Said::Parts(parts.collect()) });
+            }
+        }
+        return;
+    }
     match turns.last_mut() {
         Some(Turn::User { content: Said::Text(before) }) => {
             let before = before.to_mut();
@@ -196,13 +236,17 @@ fn call(call: &ToolCall) -> Call<'_> {
 }
 
 /// Appends the results, and their pictures as a message of the user: the API takes none in a result.
-fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult]) {
+fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult], pending: &mut PendingPictures<'_>) {
     let mut pictures = Vec::new();
     for result in results {
         for part in &result.content {
-            if let ResultPart::Image { media_type, data } = part {
-                let url = format!("data:{media_type};base64,{data}");
-                pictures.push(Part::ImageUrl { image_url: ImageUrl { url } });
+            match part {
+                ResultPart::Image { media_type, data } => pictures.push(Part::image(media_type, data)),
+                ResultPart::Attached { number } => {
+                    let picture = pending.take(*number);
+                    pictures.extend(picture.map(|picture| Part::image(picture.media_type, &picture.data)));
+                }
+                ResultPart::Text { .. } => {}
             }
         }
         turns.push(Turn::Tool { tool_call_id: &result.call_id, content: result_text(result) });

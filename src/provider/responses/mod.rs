@@ -6,7 +6,7 @@
 
 use reqwest::Url;
 
-use super::learned::has_pictures;
+use super::learned::{has_documents, has_pictures};
 use super::openai;
 use super::service::Service;
 use super::wire_api::WireApi;
@@ -35,7 +35,9 @@ pub fn request_body(
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
     let body = wire::ResponsesBody::new(request, may_think);
     let pictures = has_pictures(request).then_some(Feature::Pictures);
-    let held = pictures.into_iter().chain(body.sets_reasoning().then_some(Feature::Thinking)).collect();
+    let documents = has_documents(request).then_some(Feature::Documents);
+    let held =
+        documents.into_iter().chain(pictures).chain(body.sets_reasoning().then_some(Feature::Thinking)).collect();
     let json = serde_json::to_vec(&body)
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))?;
     Ok((json, held))

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolResult, ToolSpec, WireFormat};
-use crate::provider::wire_api::{WireInput, identifier, result_text};
+use crate::message::{AssistantMessage, Block, Effort, Message, PDF, ResultPart, ToolResult, ToolSpec, WireFormat};
+use crate::provider::wire_api::{PendingPictures, WireInput, identifier, result_text};
 use crate::provider::{Request, SearchBounds, model, signature};
 
 const NAME_CHARS: usize = 64;
@@ -80,6 +80,19 @@ enum Part<'a> {
     InputText { text: Cow<'a, str> },
     OutputText { text: &'a str },
     InputImage { image_url: String },
+    InputFile { filename: &'static str, file_data: String },
+}
+
+impl Part<'_> {
+    /// Returns a picture, or a document.
+    fn attached(media_type: &str, data: &str) -> Self {
+        let url = format!("data:{media_type};base64,{data}");
+        if media_type == PDF {
+            Self::InputFile { filename: "document.pdf", file_data: url }
+        } else {
+            Self::InputImage { image_url: url }
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -134,14 +147,19 @@ fn search(bounds: &SearchBounds) -> Tool<'_> {
 
 fn items(request: &Request, reasons: bool) -> Vec<Item<'_>> {
     let mut items = Vec::with_capacity(request.messages.len());
+    let mut pictures = PendingPictures::of(request);
     for message in &request.messages {
         match message.as_ref() {
             Message::User { text } if text.trim().is_empty() => {}
             Message::User { text } => {
-                items
-                    .push(Item::Message { role: "user", content: vec![Part::InputText { text: Cow::Borrowed(text) }] });
+                let named = pictures.named_in(text).into_iter();
+                let shown = named.map(|picture| Part::attached(picture.media_type, &picture.data));
+                let content = shown.chain([Part::InputText { text: Cow::Borrowed(text) }]).collect();
+                items.push(Item::Message { role: "user", content });
             }
-            Message::ToolResults { results } => items.extend(results.iter().map(answer)),
+            Message::ToolResults { results } => {
+                items.extend(results.iter().map(|result| answer(result, &mut pictures)));
+            }
             Message::Assistant(reply) => push_reply(&mut items, reply, reasons),
         }
     }
@@ -173,10 +191,11 @@ fn push_reply<'a>(items: &mut Vec<Item<'a>>, reply: &'a AssistantMessage, reason
     }
 }
 
-fn answer(result: &ToolResult) -> Item<'_> {
+fn answer<'a>(result: &'a ToolResult, pending: &mut PendingPictures<'_>) -> Item<'a> {
     let pictures = result.content.iter().filter_map(|part| match part {
-        ResultPart::Image { media_type, data } => {
-            Some(Part::InputImage { image_url: format!("data:{media_type};base64,{data}") })
+        ResultPart::Image { media_type, data } => Some(Part::attached(media_type, data)),
+        ResultPart::Attached { number } => {
+            pending.take(*number).map(|picture| Part::attached(picture.media_type, &picture.data))
         }
         ResultPart::Text { .. } => None,
     });

@@ -154,8 +154,9 @@ impl Conversation {
     }
 
     /// Starts to answer one message, for a front end that has no other.
-    pub fn begin(&mut self, text: String) {
+    pub async fn begin(&mut self, text: String) {
         self.greet();
+        let text = self.tree.with_pictures(text).await;
         self.say(MessageId::default(), text);
     }
 
@@ -178,7 +179,7 @@ impl Conversation {
     }
 
     async fn obey(&mut self, command: Command) {
-        match command {
+        match self.tree.attach_named(command).await {
             Command::Send { id, text } if self.running.is_some() => self.waiting.push_back((id, text)),
             Command::Send { id, text } => self.say(id, text),
             Command::Unsend { id } => self.waiting.retain(|(waiting, _)| *waiting != id),

@@ -10,6 +10,7 @@ pub(super) mod draft;
 mod hand_off;
 pub(super) mod hooks;
 pub mod mention;
+mod pictures;
 pub(super) mod rewind;
 mod running;
 
@@ -124,6 +125,7 @@ impl Tree {
             memory: lead.memory.clone(),
             hooks,
             limits: lead.limits.clone(),
+            pictures: setup.pictures.clone(),
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),

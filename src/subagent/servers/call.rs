@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::mcp::{McpContent, McpError, McpServers, McpToolInfo};
-use crate::message::{INTERRUPTED, ResultPart, ToolSpec, reveal_line};
+use crate::message::{INTERRUPTED, ResultPart, ToolSpec, checked_picture, reveal_line};
 use crate::permission::{AccessKind, Preview, ToolKind};
 use crate::subagent::servers::{harmless, harmless_line};
-use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, bound_text, checked_picture};
+use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, bound_text};
 
 /// Characters of arguments behind a tool's name on the screen.
 const TITLE_CHARS: usize = 200;

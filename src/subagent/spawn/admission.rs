@@ -231,6 +231,7 @@ impl Tree {
             memory,
             hooks,
             limits,
+            pictures: setup.pictures.clone(),
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),

@@ -8,7 +8,6 @@ pub(super) mod change;
 pub(super) mod copies;
 pub(super) mod diff;
 pub(super) mod freshness;
-pub(super) mod image;
 pub(super) mod nearest;
 pub(super) mod path;
 mod replace;

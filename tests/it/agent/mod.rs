@@ -29,6 +29,7 @@ mod memory;
 mod mention;
 mod models;
 mod offer;
+mod pictures;
 mod rate_limit;
 mod reaching;
 mod reload;

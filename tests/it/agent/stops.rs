@@ -361,6 +361,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         memory: GivenMemory::default(),
         hooks: belvedere::hook::AgentHooks::default(),
         limits: TreeLimits::default().child,
+        pictures: belvedere::session::PictureStore::default(),
         budget: belvedere::agent::Budget::default(),
         sink: Sink::new(Vec::new(), Secrets::default()),
         secrets: Secrets::default(),

@@ -24,6 +24,7 @@ mod models;
 mod mouse;
 mod nested;
 mod past;
+mod pictures;
 mod rate_limit;
 mod report;
 pub(crate) mod rewind;

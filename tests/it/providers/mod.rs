@@ -12,6 +12,7 @@ use belvedere::message::{Message, ProviderRow, Secret, ToolInput, ToolSpec, Usag
 use belvedere::provider::table::ProviderTable;
 use belvedere::provider::{Credential, Feed, ProviderError, Request, Service, StopReason, StreamEvent};
 
+mod attachments;
 mod bounds;
 mod choice;
 mod conformance;
@@ -125,6 +126,7 @@ fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
         withheld: Arc::default(),
         max_output_tokens: 100,
         effort: None,
+        attachments: std::sync::Arc::default(),
         search: None,
     }
 }

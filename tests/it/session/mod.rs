@@ -1,6 +1,7 @@
 //! What is kept of a session, and what happens when it cannot be kept.
 
 mod events;
+mod pictures;
 mod resume;
 mod tokens;
 

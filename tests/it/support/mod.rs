@@ -5,7 +5,7 @@ mod dice;
 mod memory_log;
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -216,6 +216,14 @@ pub(crate) struct Session {
     pub(crate) driver: tokio::task::JoinHandle<()>,
 }
 
+/// Looks for memory files of the user below this folder, if those of the project are looked for.
+fn below(memory: MemorySources, home: &Path) -> MemorySources {
+    if !memory.is_project {
+        return memory;
+    }
+    MemorySources { claude: Some(home.join(".claude")), home: Some(home.to_path_buf()), ..memory }
+}
+
 impl Session {
     pub(crate) fn start(parts: Parts) -> Self {
         let project = parts.folder.unwrap_or_else(|| tempfile::tempdir().unwrap());
@@ -257,17 +265,14 @@ impl Session {
             resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
             compact_model: parts.compact_model,
-            memory: if parts.memory.is_project {
-                MemorySources { claude: Some(home.join(".claude")), home: Some(home.clone()), ..parts.memory }
-            } else {
-                parts.memory
-            },
+            memory: below(parts.memory, &home),
             hooks: parts.hooks,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: parts.keep_report.unwrap_or_else(|| keep_in(reports.path())),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
             worktrees: Some(Arc::new(worktrees)),
             copies: copies.clone(),
+            pictures: belvedere::session::PictureStore::default(),
             trusting: None,
             review: parts.review,
         });
@@ -414,6 +419,7 @@ pub(crate) fn model() -> Model {
         price: None,
         max_effort: None,
         takes_xhigh: true,
+        sees: None,
     }
 }
 

@@ -94,9 +94,11 @@ async fn a_picture_is_a_picture_and_a_binary_is_named() {
     assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgoAAAANSUhEUgAAAAMAAAAC"));
 
     bench.put("b.png", [png.as_slice(), &vec![0; 4_000_000]].concat());
-    assert!(bench.error("Read", json!({"file_path": "b.png"})).await.contains("image of 5 MB"));
+    assert!(bench.error("Read", json!({"file_path": "b.png"})).await.contains("image of 4.0 MB; the limit is 3.9 MB"));
     bench.put("c.pdf", b"%PDF-1.7 x");
-    assert!(bench.error("Read", json!({"file_path": "c.pdf"})).await.contains("a PDF document (10 bytes)"));
+    let output = bench.run("Read", json!({"file_path": "c.pdf"})).await;
+    assert_eq!(output.summary, "application/pdf, 10 bytes");
+    assert!(matches!(&output.content[1], ResultPart::Image { media_type, .. } if media_type == "application/pdf"));
     bench.put("d", b"a\0b");
     assert!(bench.error("Read", json!({"file_path": "d"})).await.contains("a binary file"));
 }

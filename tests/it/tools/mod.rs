@@ -140,7 +140,7 @@ pub(crate) fn text_of(output: &ToolOutput) -> String {
         .iter()
         .filter_map(|part| match part {
             ResultPart::Text { text } => Some(text.as_str()),
-            ResultPart::Image { .. } => None,
+            ResultPart::Image { .. } | ResultPart::Attached { .. } => None,
         })
         .collect()
 }

@@ -157,6 +157,7 @@ fn bytes_of(message: &Message) -> usize {
     let part = |part: &ResultPart| match part {
         ResultPart::Text { text } => text.len(),
         ResultPart::Image { data, .. } => data.len(),
+        ResultPart::Attached { .. } => 0,
     };
     match message {
         Message::User { text } => text.len(),

@@ -1,0 +1,117 @@
+//! The pictures of one session, as files of its folder.
+//!
+//! Owns their numbers and files. Leaves what a picture is to `message`, and which are sent to `agent`. Invariants: a number
+//! is never given twice, also when the session is continued; a picture that no folder can keep is held in memory.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine as _;
+
+use super::SessionError;
+use super::store::{create_private_dir, write_whole};
+use crate::message::{Attachment, Attachments, DOCUMENT_BYTES, IMAGE_BYTES, attachment_type, too_large};
+
+/// Where pictures are kept. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct PictureStore(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Their folder; `None` keeps them in memory.
+    folder: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last number given; `None` before the folder was looked at.
+    last: Option<u32>,
+    known: Attachments,
+}
+
+impl PictureStore {
+    /// Returns the pictures of a session, with its files in this folder. Nothing is read or made until it is used.
+    pub(super) fn in_folder(folder: PathBuf) -> Self {
+        Self(Arc::new(Shared { folder: Some(folder), state: Mutex::default() }))
+    }
+
+    /// Keeps a picture, whose facts were read, and returns its number. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub fn keep(&self, bytes: &[u8]) -> Result<u32, SessionError> {
+        let mut state = self.state();
+        let number = self.last(&state) + 1;
+        if let Some(folder) = &self.0.folder {
+            create_private_dir(folder).map_err(|error| SessionError::new(folder, "created", error))?;
+            write_whole(&folder.join(number.to_string()), bytes)?;
+        }
+        state.last = Some(number);
+        if let Some(picture) = attachment(bytes) {
+            state.known.insert(number, picture);
+        }
+        Ok(number)
+    }
+
+    /// Returns those of the pictures that there are; of what files hold, these alone stay in memory. Blocks.
+    pub fn load(&self, numbers: &[u32]) -> Attachments {
+        let mut state = self.state();
+        let mut found = Attachments::new();
+        for &number in numbers {
+            if !state.known.contains_key(&number)
+                && let Some(picture) = self.read(number)
+            {
+                state.known.insert(number, picture);
+            }
+            if let Some(picture) = state.known.get(&number) {
+                found.insert(number, picture.clone());
+            }
+        }
+        if self.0.folder.is_some() {
+            state.known.clone_from(&found);
+        }
+        found
+    }
+
+    fn read(&self, number: u32) -> Option<Attachment> {
+        let path = self.0.folder.as_ref()?.join(number.to_string());
+        let is_fit = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= DOCUMENT_BYTES);
+        is_fit.then(|| std::fs::read(&path).ok()).flatten().and_then(|bytes| attachment(&bytes))
+    }
+
+    /// Returns the last number given, also by an earlier run of the program.
+    fn last(&self, state: &State) -> u32 {
+        let in_folder = || {
+            let entries = std::fs::read_dir(self.0.folder.as_ref()?).ok()?;
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).max()
+        };
+        state.last.or_else(in_folder).unwrap_or(0)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the file of a picture. The error says what is wrong with what lies there, and what to do. Blocks.
+pub fn read_picture(path: &Path) -> Result<Vec<u8>, String> {
+    let unread = |error: std::io::Error| format!("cannot be read: {error}");
+    let facts = path.metadata().map_err(unread)?;
+    if !facts.is_file() {
+        return Err("is no file".to_owned());
+    }
+    if facts.len() > IMAGE_BYTES {
+        return Err(too_large(facts.len()));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unread)?;
+    file.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(unread)?;
+    Ok(bytes)
+}
+
+fn attachment(bytes: &[u8]) -> Option<Attachment> {
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes).into();
+    Some(Attachment { media_type: attachment_type(bytes)?, data })
+}

@@ -1,0 +1,52 @@
+//! The pictures of a session: their numbers, and their files.
+
+use base64::Engine as _;
+use belvedere::message::{PictureFacts, picture_numbers, without_picture_marks};
+use belvedere::session::{PictureStore, Secrets, Store, read_picture};
+
+use super::store;
+
+/// The header of a picture of this size.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &width.to_be_bytes(), &height.to_be_bytes()].concat()
+}
+
+#[test]
+fn numbers_go_on_where_the_session_goes_on() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    let pictures = store.pictures();
+    assert_eq!((pictures.keep(&png(1, 1)).unwrap(), pictures.keep(&png(2, 2)).unwrap()), (1, 2));
+    let dir = store.dir().to_path_buf();
+    let again = Store::reopen(state.path(), &dir, Secrets::default()).unwrap().pictures();
+    assert_eq!(again.keep(&png(3, 3)).unwrap(), 3);
+    let found = again.load(&[1, 3, 4]);
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), [1, 3]);
+    let bytes = base64::engine::general_purpose::STANDARD.decode(&*found[&1].data).unwrap();
+    assert_eq!((found[&1].media_type, bytes), ("image/png", png(1, 1)));
+    let started = "2026-11-22T06:30:00.5Z".parse().unwrap();
+    let fork = Store::new(state.path(), std::path::Path::new("/src/shop"), started, Secrets::default());
+    fork.copy_from(&dir).unwrap();
+    assert_eq!(fork.pictures().load(&[2]).len(), 1, "a copy has the pictures too");
+    let unkept = PictureStore::default();
+    assert_eq!((unkept.keep(&png(1, 1)).unwrap(), unkept.load(&[1]).len()), (1, 1));
+}
+
+#[test]
+fn marks_are_read_as_they_are_written() {
+    let text = "[Image #2] and [Image #12][Image #2] but [Image #], [Image #x], [Image #1234567] and [Image #3";
+    assert_eq!(picture_numbers(text), [2, 12]);
+    assert!(without_picture_marks(text).starts_with("[Image] and [Image][Image] but [Image #], "));
+}
+
+#[test]
+fn what_services_refuse_is_refused_here() {
+    let facts = PictureFacts::of(&png(640, 480)).unwrap();
+    assert_eq!(facts.words(), "640×480 png");
+    assert!(PictureFacts::of(&png(9_000, 2)).unwrap_err().contains("the limit is 8000 per side"));
+    assert!(PictureFacts::of(b"text").unwrap_err().contains("no PNG, JPEG, GIF or WebP"));
+    let large = [png(2, 2), vec![0; 4_000_000]].concat();
+    assert!(PictureFacts::of(&large).unwrap_err().contains("4.0 MB; the limit is 3.9 MB"));
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(read_picture(folder.path()).unwrap_err(), "is no file");
+}
