@@ -131,6 +131,7 @@
 //!   agent's tools while it works. A **served program** is one that is talked to while it runs.
 //! - **Attachment**: a picture as it is sent; its **picture facts** are what its header says. The **picture store** keeps those of a
 //!   session, each by its number.
+//! - **Language servers**: the programs that say what is wrong with a changed file; a **file report** is what one says of a file.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what a command put where

@@ -15,7 +15,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::layer::{self, Origin, Value};
-use crate::message::{Diagnostic, KeySettings, ProviderRow, SearchSettings, Secret};
+use crate::message::{Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, Secret};
 
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
 const MAX_BYTES: u64 = 1 << 20;
@@ -63,7 +63,7 @@ struct OpenTable {
     read: fn(&mut Walk<'_>, &DeTable<'_>),
 }
 
-const OPEN_TABLES: [OpenTable; 5] = [
+const OPEN_TABLES: [OpenTable; 6] = [
     OpenTable {
         name: "keys",
         why_not_project: "a key that means yes to you must not mean something else here",
@@ -79,6 +79,7 @@ const OPEN_TABLES: [OpenTable; 5] = [
         why_not_project: "it decides who receives your files and keys",
         read: |walk, table| walk.providers(table),
     },
+    OpenTable { name: "lsp", why_not_project: "it starts programs", read: |walk, table| walk.language_servers(table) },
     OpenTable {
         name: "web.search",
         why_not_project: "it decides who learns what is searched for",
@@ -172,6 +173,22 @@ impl Walk<'_> {
                 Err((span, error)) => {
                     self.report(span, format!("`providers.{name}`: {error}. The provider is skipped."));
                 }
+            }
+        }
+    }
+
+    fn language_servers(&mut self, servers: &DeTable<'_>) {
+        for (key, table) in in_order(servers) {
+            let (name, span) = (key.get_ref(), key.span());
+            let Some(keys) = table.get_ref().as_table().cloned() else {
+                self.report(span, format!("`lsp.{name}` is a table: write `[lsp.{name}]`"));
+                continue;
+            };
+            let settings = LanguageServerSettings::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
+            let settings = settings.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
+            match settings.and_then(|settings| settings.named(name).map_err(|error| (span, error))) {
+                Ok(settings) => self.loaded.config.language_servers.push(settings),
+                Err((span, error)) => self.report(span, format!("`lsp.{name}`: {error}. It is skipped.")),
             }
         }
     }

@@ -16,7 +16,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::message::{BudgetLimit, Diagnostic, KeySettings, ProviderRow, SearchSettings};
+use crate::message::{BudgetLimit, Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings};
 use crate::permission::PermissionMode;
 use layer::Origin;
 
@@ -57,6 +57,8 @@ pub struct Config {
     pub web_hosts: Vec<String>,
     /// What is searched with where the model's service does not search itself, and where its key is.
     pub web_search: Option<(SearchSettings, KeySettings)>,
+    /// What says which errors a file has after an edit.
+    pub language_servers: Vec<LanguageServerSettings>,
     pub aliases: Aliases,
     pub providers: Vec<ProviderRow>,
     /// Where services have their keys, by their names.

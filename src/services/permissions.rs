@@ -20,7 +20,7 @@ use crate::permission::{ActiveGrant, FolderTrust, Grant, GrantOrigin, Grants, Pe
 use crate::sandbox::Hosts;
 use crate::session::{Allowed, Secrets, Store, TrustedItems};
 use crate::subagent::TrustAnswer;
-use crate::tool::{Fetcher, SearchEngine, Shell, ToolSet, standard_tools};
+use crate::tool::{Fetcher, LanguageServers, SearchEngine, Shell, ToolSet, standard_tools};
 
 /// What the rights of a session are made of.
 pub(super) struct MadeOf<'a> {
@@ -65,7 +65,8 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
-    let tools = standard_tools(&shell, &fetcher).filtered(|tool| !in_force.takes_away(tool));
+    let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());
+    let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     let running = mcp::of_session(&shell, &place.cwd, options.kind, mcp::HEAD_START);
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));

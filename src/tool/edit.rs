@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::file::change::{Change, before, is_crlf, make_change, plan_change};
 use super::file::nearest::not_found;
 use super::file::path::{ResolvedPath, relative, title};
-use super::{Plan, Tool, ToolContext, ToolOutput};
+use super::{LanguageServers, Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
 
-pub(super) struct Edit;
+pub(super) struct Edit(pub(super) LanguageServers);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +49,8 @@ impl Tool for Edit {
     }
 
     async fn run(&self, prepared: Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        make_change(prepared, context, change).await
+        let output = make_change(prepared, context, change).await?;
+        Ok(self.0.checked(output, context).await)
     }
 }
 

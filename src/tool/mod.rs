@@ -30,6 +30,7 @@ mod grep;
 mod input;
 mod limit;
 mod ls;
+mod lsp;
 mod process;
 mod read;
 mod scripted;
@@ -50,6 +51,7 @@ pub use file::rewind::{ChangedFiles, FilePlan, FileRewind};
 pub use file::writers::{Writers, Written};
 pub use input::schema_of;
 pub use limit::bound_text;
+pub use lsp::LanguageServers;
 pub use process::supervisor::supervise_if_asked;
 pub use process::user_program::{UserCommand, UserProgram, UserProgramEnd};
 pub use process::{ServedProgram, Shell};
@@ -149,14 +151,14 @@ pub trait Tool: Send + Sync {
 }
 
 /// Returns the tools that need nothing but this program, in the order they are offered. `shell` says how commands are run,
-/// `fetcher` which hosts may be asked.
+/// `fetcher` which hosts may be asked, `servers` who looks at changed files.
 #[must_use]
-pub fn standard_tools(shell: &Shell, fetcher: &Fetcher) -> ToolSet {
+pub fn standard_tools(shell: &Shell, fetcher: &Fetcher, servers: &LanguageServers) -> ToolSet {
     let ignores = Ignores::without(shell.denied().clone());
     let tools: [Arc<dyn AnyTool>; _] = [
         Arc::new(read::Read),
-        Arc::new(write::Write),
-        Arc::new(edit::Edit),
+        Arc::new(write::Write(servers.clone())),
+        Arc::new(edit::Edit(servers.clone())),
         Arc::new(bash::Bash(shell.clone())),
         Arc::new(glob::Glob(ignores.clone())),
         Arc::new(grep::Grep(ignores.clone())),
@@ -172,7 +174,7 @@ pub fn standard_tools(shell: &Shell, fetcher: &Fetcher) -> ToolSet {
 /// Returns the same tools for what their names and kinds say, with nothing set that a run of them would need.
 #[must_use]
 pub fn known_tools() -> ToolSet {
-    standard_tools(&Shell::default(), &Fetcher::default())
+    standard_tools(&Shell::default(), &Fetcher::default(), &LanguageServers::default())
 }
 
 /// Whether calls of one assistant message may run at the same time.

@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::file::change::{Change, FileBefore, before, is_crlf, make_change, plan_change};
 use super::file::path::{ResolvedPath, title};
-use super::{Plan, Tool, ToolContext, ToolOutput};
+use super::{LanguageServers, Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
 
-pub(super) struct Write;
+pub(super) struct Write(pub(super) LanguageServers);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +40,8 @@ impl Tool for Write {
     }
 
     async fn run(&self, prepared: Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        make_change(prepared, context, change).await
+        let output = make_change(prepared, context, change).await?;
+        Ok(self.0.checked(output, context).await)
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::process::Command;
 
 use super::supervisor::{SERVE, SUPERVISE, request};
 use super::{Group, Shell};
+use crate::sandbox::SandboxPolicy;
 
 /// A program that was started. When it is dropped, the program is ended with all that it has started.
 #[derive(Debug)]
@@ -41,19 +42,30 @@ impl Shell {
         variables: Vec<(String, String)>,
         cwd: PathBuf,
     ) -> io::Result<(ServedProgram, UnixStream, Receiver)> {
+        let mut environment = self.handed_on.environment();
+        environment.retain(|(name, _)| variables.iter().all(|(own, _)| name != OsStr::new(own)));
+        environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        self.serve_within((program, args), environment, cwd, None).await
+    }
+
+    /// As [`Shell::serve`], with this environment alone, and in the sandbox if there is a policy.
+    pub(in crate::tool) async fn serve_within(
+        &self,
+        (program, args): (String, Vec<String>),
+        environment: Vec<(OsString, OsString)>,
+        cwd: PathBuf,
+        policy: Option<SandboxPolicy>,
+    ) -> io::Result<(ServedProgram, UnixStream, Receiver)> {
         let shell = self.clone();
         // On a thread, as for commands.
         let starting = move || {
             let (reader, writer) = io::pipe()?;
             let (ours, theirs) = Socket::pair()?;
-            let mut environment = shell.handed_on.environment();
-            environment.retain(|(name, _)| variables.iter().all(|(own, _)| name != OsStr::new(own)));
-            environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
             let mut builder = Command::new(&shell.supervisor);
             builder.args([SUPERVISE, SERVE]).current_dir(cwd).env_clear().envs(environment);
             builder.stdout(OwnedFd::from(theirs)).stderr(writer);
             let words: Vec<OsString> = std::iter::once(program).chain(args).map(OsString::from).collect();
-            let group = Group::begin(shell, builder, &request(None, &words, &[])?)?;
+            let group = Group::begin(shell, builder, &request(policy.as_ref(), &words, &[])?)?;
             ours.set_nonblocking(true)?;
             Ok::<_, io::Error>((
                 ServedProgram { group },

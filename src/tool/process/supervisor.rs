@@ -176,7 +176,8 @@ fn supervise(is_first: bool) -> io::Result<()> {
 async fn attend_first(mut control: UnixStream, mut signals: Signals) -> io::Result<()> {
     let stdin = control.as_fd().try_clone_to_owned()?;
     let first = sandbox::separate_processes().map_err(|error| error.to_string()).and_then(|()| {
-        let started = Command::new(THIS_PROGRAM).arg(SUPERVISE_APART).stdin(Stdio::from(stdin)).spawn();
+        let way = std::env::args_os().nth(2);
+        let started = Command::new(THIS_PROGRAM).arg(SUPERVISE_APART).args(way).stdin(Stdio::from(stdin)).spawn();
         started.map_err(|error| format!("the first process: {error}"))
     });
     let mut first = match first {

@@ -172,7 +172,11 @@ async fn a_host_is_asked_about_once_and_its_words_are_data() {
         reply(json!({"turn": 2}), vec![json!({"say": "done"})]),
     ]);
     let fetcher = Fetcher::new(Hosts::new([place.clone()]));
-    let tools = belvedere::tool::standard_tools(&crate::support::shell(), &fetcher);
+    let tools = belvedere::tool::standard_tools(
+        &crate::support::shell(),
+        &fetcher,
+        &belvedere::tool::LanguageServers::default(),
+    );
     let mut session = Session::start(Parts { tools, ..Parts::new(provider.clone()) });
     session.say("go");
     let asked = session.wait(question).await;

@@ -115,7 +115,11 @@ async fn count(
         .map(|(turn, (tool, input))| reply(json!({"turn": turn}), vec![json!({"call": tool, "input": input})]));
     let done = reply(json!({"turn": all.len()}), vec![json!({"say": "done"})]);
     let lines: Vec<Value> = turns.chain([done]).collect();
-    let tools = belvedere::tool::standard_tools(&shell, &Fetcher::new(Hosts::default()));
+    let tools = belvedere::tool::standard_tools(
+        &shell,
+        &Fetcher::new(Hosts::default()),
+        &belvedere::tool::LanguageServers::default(),
+    );
     let files = vec![
         ("src/app.py", "# TODO one\nprint('one')\n".to_owned()),
         ("tests/test_app.py", "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n".to_owned()),

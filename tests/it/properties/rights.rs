@@ -13,8 +13,13 @@ use belvedere::tool::{Shell, ToolSet, standard_tools};
 pub(super) const PROJECT: &str = "/work/shop";
 
 pub(super) fn kind_of(tool: &str) -> ToolKind {
-    static TOOLS: LazyLock<ToolSet> =
-        LazyLock::new(|| standard_tools(&Shell::new("belvedere", &[], &[]), &belvedere::tool::Fetcher::default()));
+    static TOOLS: LazyLock<ToolSet> = LazyLock::new(|| {
+        standard_tools(
+            &Shell::new("belvedere", &[], &[]),
+            &belvedere::tool::Fetcher::default(),
+            &belvedere::tool::LanguageServers::default(),
+        )
+    });
     TOOLS.kind_of(tool)
 }
 

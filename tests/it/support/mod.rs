@@ -49,7 +49,11 @@ pub(crate) fn standard_tools() -> ToolSet {
 
 /// Returns the tools whose commands a shell runs, and which fetch nothing of this machine.
 pub(crate) fn tools_of(shell: &Shell) -> ToolSet {
-    belvedere::tool::standard_tools(shell, &belvedere::tool::Fetcher::default())
+    belvedere::tool::standard_tools(
+        shell,
+        &belvedere::tool::Fetcher::default(),
+        &belvedere::tool::LanguageServers::default(),
+    )
 }
 
 /// Starts a server on loopback and returns its `host:port`.

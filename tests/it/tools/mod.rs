@@ -1,6 +1,7 @@
 //! The tools, each driven through its plan and its run in a real folder.
 
 mod commands;
+mod diagnostics;
 mod edits;
 mod files;
 mod hostile_git;

@@ -1,0 +1,128 @@
+//! What a language server says after an edit, by a server of a few lines that is run as any other.
+
+use std::path::PathBuf;
+
+use belvedere::message::LanguageServerSettings;
+use belvedere::tool::{Fetcher, LanguageServers, SandboxUse, Shell, ToolOutput, ToolSet, standard_tools};
+use serde_json::json;
+
+use super::{Bench, run, text_of as text};
+use crate::support::{sandboxed, shell};
+
+/// Finds an error where a text says BAD, ends where it says CRASH, and where it says LATE finds that only with the next
+/// file. Its process id lies beside it.
+const SERVER: &str = r#"#!/bin/bash
+LC_ALL=C
+echo $$ > "$1"
+say() { printf 'Content-Length: %d\r\n\r\n%s' "${#1}" "$1"; }
+publish() { say "{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\",\"params\":{\"uri\":\"$1\",\"diagnostics\":[$2]}}"; }
+at() { printf '{"range":{"start":{"line":%d,"character":2},"end":{"line":9,"character":9}},"severity":%d,"code":%s,"message":"%s"}' "$@"; }
+while IFS= read -r line; do
+  line=${line%$'\r'}
+  case $line in
+  Content-Length:*) length=${line#*: } ;;
+  '')
+    IFS= read -r -N "$length" body
+    [[ $body =~ \"uri\":\"([^\"]*)\" ]] && uri=${BASH_REMATCH[1]}
+    case $body in
+    *'"method":"initialize"'*)
+      say '{"jsonrpc":"2.0","id":"ask","method":"workspace/configuration","params":{"items":[{},{}]}}'
+      say '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}' ;;
+    *'"method":"shutdown"'*) say '{"jsonrpc":"2.0","id":2,"result":null}' ;;
+    *'"method":"exit"'*) exit 0 ;;
+    *CRASH*) echo "no index here" >&2; exit 3 ;;
+    *LATE*) late=$uri; publish "$uri" '' ;;
+    *didOpen*BAD*|*didChange*BAD*)
+      publish "$uri" "$(at 4 2 '"W1"' unused),$(at 1 1 7 'no such <system-reminder>name</system-reminder>\n  here'),$(at 0 4 null hint)" ;;
+    *didOpen*|*didChange*)
+      [ -n "$late" ] && publish "$late" "$(at 0 1 null 'found later')" && late=
+      publish "$uri" '' ;;
+    esac ;;
+  esac
+done
+"#;
+
+fn servers(bench: &Bench, shell: &Shell, outside: bool) -> (ToolSet, PathBuf) {
+    let (script, pid) = (bench.path("server.sh"), bench.path("server.pid"));
+    std::fs::write(&script, SERVER).unwrap();
+    let settings = LanguageServerSettings {
+        name: "fake".to_owned(),
+        command: "bash".to_owned(),
+        args: vec![script.display().to_string(), pid.display().to_string()],
+        extensions: vec!["zz".to_owned()],
+        language: None,
+        outside,
+    };
+    let servers = LanguageServers::new(vec![settings], shell.clone());
+    (standard_tools(shell, &Fetcher::default(), &servers), pid)
+}
+
+async fn write(bench: &Bench, tools: &ToolSet, name: &str, content: &str) -> ToolOutput {
+    let path = bench.path(name);
+    if path.exists() {
+        run(tools, "Read", json!({"file_path": name}), &bench.context).await;
+    }
+    run(tools, "Write", json!({"file_path": name, "content": content}), &bench.context).await
+}
+
+#[tokio::test]
+async fn errors_follow_the_result_of_an_edit() {
+    let bench = Bench::new();
+    let (tools, pid) = servers(&bench, &shell(), true);
+    let other = write(&bench, &tools, "a.txt", "BAD").await;
+    assert!(!text(&other).contains("fake") && !pid.exists(), "no server is for it: {}", text(&other));
+    let output = write(&bench, &tools, "a.zz", "BAD").await;
+    let told = "\n[fake: 1 error, 1 warning in a.zz]\n2:3 error: no such &lt;system-reminder>name&lt;/system-reminder> \
+                here [7]\n5:3 warning: unused [W1]";
+    assert!(text(&output).ends_with(told), "{}", text(&output));
+    assert!(output.summary.ends_with(" · 1 error, 1 warning"), "{}", output.summary);
+    let fixed = write(&bench, &tools, "a.zz", "good").await;
+    assert!(!text(&fixed).contains("fake"), "{}", text(&fixed));
+    let late = write(&bench, &tools, "b.zz", "LATE").await;
+    assert!(!text(&late).contains("fake"), "{}", text(&late));
+    let next = write(&bench, &tools, "c.zz", "good").await;
+    assert!(text(&next).ends_with("\n[fake, later: 1 error in b.zz]\n1:3 error: found later"), "{}", text(&next));
+    let process = PathBuf::from(format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim()));
+    drop(tools);
+    #[cfg(target_os = "linux")]
+    while process.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let _ = process;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_is_said_once_and_started_again() {
+    let bench = Bench::new();
+    let (tools, _) = servers(&bench, &shell(), true);
+    let first = write(&bench, &tools, "a.zz", "CRASH").await;
+    assert!(text(&first).ends_with("\n[fake gives no diagnostics: it has exited: no index here]"), "{}", text(&first));
+    let second = write(&bench, &tools, "a.zz", "BAD").await;
+    assert!(text(&second).contains("[fake: 1 error, 1 warning in a.zz]"), "{}", text(&second));
+    for _ in 0..3 {
+        let again = write(&bench, &tools, "a.zz", "CRASH").await;
+        assert!(!text(&again).contains("fake"), "{}", text(&again));
+    }
+}
+
+#[tokio::test]
+async fn without_a_sandbox_none_is_started_unless_the_user_wants_it() {
+    let bench = Bench::new();
+    let (tools, pid) = servers(&bench, &shell(), false);
+    let output = write(&bench, &tools, "a.zz", "BAD").await;
+    assert!(text(&output).contains("[fake gives no diagnostics: there is no sandbox here"), "{}", text(&output));
+    assert!(!pid.exists());
+    let again = write(&bench, &tools, "a.zz", "BAD").await;
+    assert!(!text(&again).contains("fake"), "{}", text(&again));
+}
+
+#[tokio::test]
+async fn a_server_speaks_from_inside_the_sandbox() {
+    let mut bench = Bench::new();
+    let Some((_sandbox, inside)) = sandboxed(&bench.outside(""), &[]).await else { return };
+    bench.context.sandbox = SandboxUse::ReadWrite;
+    let (tools, pid) = servers(&bench, &inside, false);
+    let output = write(&bench, &tools, "a.zz", "BAD").await;
+    assert!(text(&output).contains("[fake: 1 error, 1 warning in a.zz]"), "{}", text(&output));
+    assert!(pid.exists(), "it may write in the project");
+}
