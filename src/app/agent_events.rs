@@ -141,7 +141,10 @@ impl App {
             SessionEvent::FolderTrust { trust } => trust::found(self, trust),
             SessionEvent::HooksChanged { hooks } => self.status.hooks.take_notices(hooks),
             SessionEvent::SandboxChanged { facts } => self.status.sandbox = Some(facts.clone()),
-            SessionEvent::ServersChanged { servers } => self.settings.servers.clone_from(servers),
+            SessionEvent::ServersChanged { servers } => {
+                self.settings.servers.clone_from(servers);
+                self.messages.set_servers(servers);
+            }
             SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             SessionEvent::ModeChanged { mode } => {
                 self.status.mode = *mode;

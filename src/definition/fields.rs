@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::frontmatter::{self, Fields, FrontmatterRead};
-use super::{AgentDefinition, Isolation, Parsed, Source, keys};
+use super::{AgentDefinition, Isolation, NamedServer, Parsed, Source, keys};
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::PermissionMode;
 
@@ -130,6 +130,33 @@ impl<'a> Reader<'a> {
             self.report_at(key, format!("`{key}: {text}` is not a positive whole number; using the default."));
         }
         number
+    }
+
+    /// Returns a field that holds names of servers, or servers.
+    pub(super) fn servers(&mut self, key: &str) -> Option<Vec<NamedServer>> {
+        let value = self.value(key)?.clone();
+        let inline = |table: Map<String, Value>| -> Vec<NamedServer> {
+            table.into_iter().map(|(name, entry)| NamedServer::Inline(name, entry)).collect()
+        };
+        let known = |name: &str| NamedServer::Known(name.trim().to_owned());
+        let mut servers = Vec::new();
+        match value {
+            Value::String(names) => {
+                servers.extend(names.split(',').filter(|name| !name.trim().is_empty()).map(known));
+            }
+            Value::Object(table) => servers.extend(inline(table)),
+            Value::Array(entries) => {
+                for entry in entries {
+                    match entry {
+                        Value::String(name) => servers.push(known(&name)),
+                        Value::Object(table) => servers.extend(inline(table)),
+                        _ => self.report_at(key, format!("an entry of `{key}` is no name and no server; left out.")),
+                    }
+                }
+            }
+            _ => self.report_at(key, format!("`{key}` must be a list of names; the agent gets no MCP server.")),
+        }
+        Some(servers)
     }
 
     /// Returns the mode, or, of a mode that this program does not have, the field as written.

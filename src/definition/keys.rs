@@ -35,7 +35,7 @@ const FOREIGN: [&str; 2] = ["mode", "level"];
 const LONGEST: usize = 32;
 
 /// Fields that are understood but that nothing acts on yet.
-pub(super) const IDLE: [&str; 4] = ["skills", "mcpServers", "forkContext", "observer"];
+pub(super) const IDLE: [&str; 3] = ["skills", "forkContext", "observer"];
 
 /// Returns the right spelling of a known key: case, quotes, `-` and `_` make no difference.
 pub(super) fn canonical(written: &str) -> Option<&'static str> {

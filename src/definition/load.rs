@@ -72,6 +72,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         memory: memory(reader, source),
         isolation: reader.isolation(),
         background: reader.take_switch("background"),
+        mcp_servers: reader.servers("mcpServers"),
         omits_memory: reader.take_switch("omitClaudeMd"),
         auto_compact_window: reader.number("autoCompactWindow"),
         initial_prompt: reader.prose("initialPrompt").map(|text| sanitize(&text).into_owned()),

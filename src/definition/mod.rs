@@ -78,6 +78,8 @@ pub struct AgentDefinition {
     pub background: bool,
     /// Tokens of context that it works in before its conversation is shortened, where its model has more.
     pub auto_compact_window: Option<u64>,
+    /// The MCP servers that it has; `None` if those of the agent that starts it.
+    pub mcp_servers: Option<Vec<NamedServer>>,
     /// Whether it is given no memory files (`omitClaudeMd`).
     pub omits_memory: bool,
     /// What is said first when it is the main agent (`--agent`).
@@ -104,6 +106,24 @@ pub enum ToolsField {
     All,
     /// These, as written: names of other programs, scopes such as `Bash(npm test:*)` and patterns occur.
     List(Vec<String>),
+}
+
+/// An MCP server in an agent file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedServer {
+    /// One that is configured elsewhere, by its name.
+    Known(String),
+    /// One that is configured here: its name, and what follows it.
+    Inline(String, serde_json::Value),
+}
+
+impl NamedServer {
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Known(name) | Self::Inline(name, _) => name,
+        }
+    }
 }
 
 /// Whose notes an agent keeps.

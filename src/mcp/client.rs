@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::McpError;
 use super::log::ServerLog;
 use super::names::{McpToolInfo, wire_name};
+use super::reading::{self, McpPrompt};
 use crate::message::sanitize_line;
 
 /// Tools of one server.
@@ -35,7 +36,7 @@ const MAX_DESCRIPTION: usize = 4_000;
 /// Bytes of a tool's schema.
 const MAX_SCHEMA: usize = 64 << 10;
 /// How long a list may take.
-const LIST_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long we try to tell a server that a call was given up.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -98,6 +99,9 @@ pub(super) type McpConnection = RunningService<RoleClient, Listener>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offered {
     pub(super) tools: Vec<Arc<McpToolInfo>>,
+    /// The addresses of its resources.
+    pub(super) resources: Vec<String>,
+    pub(super) prompts: Vec<McpPrompt>,
     pub(super) version: Option<String>,
     /// What went wrong in finding out.
     pub(super) errors: Vec<String>,
@@ -112,6 +116,18 @@ pub(super) async fn offered(peer: &Peer<RoleClient>, server: &str) -> Offered {
         match tools(peer, server).await {
             Ok(tools) => offered.tools = tools,
             Err(why) => offered.errors.push(format!("its tools cannot be listed: {why}")),
+        }
+    }
+    if info.capabilities.resources.is_some() {
+        match reading::resources(peer).await {
+            Ok(resources) => offered.resources = resources,
+            Err(why) => offered.errors.push(format!("its resources cannot be listed: {why}")),
+        }
+    }
+    if info.capabilities.prompts.is_some() {
+        match reading::prompts(peer).await {
+            Ok(prompts) => offered.prompts = prompts,
+            Err(why) => offered.errors.push(format!("its prompts cannot be listed: {why}")),
         }
     }
     offered

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::reading::McpPrompt;
 use crate::message::{reveal_line, sanitize_line};
 
 /// How a server is.
@@ -54,8 +55,9 @@ pub struct McpFacts {
     pub version: Option<String>,
     /// The names of its tools, as models call them.
     pub tools: Vec<String>,
-    pub prompts: usize,
-    pub resources: usize,
+    pub prompts: Vec<McpPrompt>,
+    /// The addresses of its resources.
+    pub resources: Vec<String>,
     /// Its last lines.
     pub log: Vec<String>,
 }
@@ -77,8 +79,11 @@ impl McpFacts {
             1 => Some(format!("1 {one}")),
             count => Some(format!("{count} {one}s")),
         };
-        let parts =
-            [counted(self.tools.len(), "tool"), counted(self.prompts, "prompt"), counted(self.resources, "resource")];
+        let parts = [
+            counted(self.tools.len(), "tool"),
+            counted(self.prompts.len(), "prompt"),
+            counted(self.resources.len(), "resource"),
+        ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "offers nothing".to_owned() } else { parts.join(", ") }
     }
@@ -87,7 +92,8 @@ impl McpFacts {
     #[must_use]
     pub fn page(&self) -> String {
         let code = |text: &str| format!("`{}`", reveal_line(text).replace('`', "'"));
-        let mut page = format!("{} is {}", code(&self.name), self.state.word());
+        let verb = if matches!(self.state, McpState::Failed(_)) { "has" } else { "is" };
+        let mut page = format!("{} {verb} {}", code(&self.name), self.state.word());
         if let Some(why) = self.state.why() {
             let _ = write!(page, ": {}", code(why));
         }
@@ -99,11 +105,18 @@ impl McpFacts {
             let _ = writeln!(page, "- offers: {}", self.offers());
         }
         for tool in &self.tools {
-            let _ = write!(page, "\n- {}", code(tool));
+            let _ = writeln!(page, "- {}", code(tool));
+        }
+        for prompt in &self.prompts {
+            let about = if prompt.about.is_empty() { String::new() } else { format!(": {}", code(&prompt.about)) };
+            let _ = writeln!(page, "- {}{about}", code(&prompt.command(&self.name)));
+        }
+        for uri in &self.resources {
+            let _ = writeln!(page, "- {}", code(&format!("@{}:{uri}", self.name)));
         }
         if !self.log.is_empty() {
             // Indented, so that nothing in it ends the block.
-            page.push_str("\n\nIts last lines:\n");
+            page.push_str("\nIts last lines:\n");
             for line in &self.log {
                 let _ = write!(page, "\n    {}", sanitize_line(line));
             }

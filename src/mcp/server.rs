@@ -18,6 +18,7 @@ use super::config::{McpConfig, McpWay};
 use super::facts::{McpFacts, McpState};
 use super::log::ServerLog;
 use super::names::McpToolInfo;
+use super::reading::McpPrompt;
 use super::remote::{self, SseTransport};
 use super::stdio::{ServerProcess, follow};
 
@@ -117,6 +118,11 @@ impl Server {
         if held.peer.is_some() { held.offered.tools.clone() } else { Vec::new() }
     }
 
+    pub(super) fn prompts(&self) -> Vec<McpPrompt> {
+        let held = self.held();
+        if held.peer.is_some() { held.offered.prompts.clone() } else { Vec::new() }
+    }
+
     pub(super) fn facts(&self) -> McpFacts {
         let held = self.held();
         let offered = &held.offered;
@@ -127,8 +133,8 @@ impl Server {
             state: held.state.clone(),
             version: offered.version.clone(),
             tools: offered.tools.iter().map(|tool| tool.name.clone()).collect(),
-            prompts: 0,
-            resources: 0,
+            prompts: offered.prompts.clone(),
+            resources: offered.resources.clone(),
             log: self.log.last(SHOWN_LINES),
         }
     }

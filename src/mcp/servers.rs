@@ -13,11 +13,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::client;
-use super::config::McpConfig;
+use super::config::{McpConfig, McpScope};
+use super::entry;
 use super::facts::{McpFacts, McpState};
 use super::names::McpToolInfo;
+use super::reading::{self, McpPrompt};
 use super::server::Server;
-use super::{Launch, McpError, McpReply};
+use super::{Launch, McpContent, McpError, McpReply, McpSources};
 
 /// How long a call waits for a server that is starting.
 const START_WAIT: Duration = Duration::from_secs(15);
@@ -30,6 +32,8 @@ pub struct McpSetup {
     pub launch: Launch,
     /// How long servers wait before they start, so that the first frame and the first request have the processor.
     pub head_start: Duration,
+    /// What the entries of agent files may name.
+    pub sources: McpSources,
 }
 
 /// A handle to servers; clones share them. The default has none, and starts none.
@@ -54,6 +58,21 @@ impl McpServers {
     pub fn new(setup: McpSetup) -> Self {
         let (servers, changed) = Default::default();
         Self(Arc::new(Shared { setup: Some(setup), servers, changed }))
+    }
+
+    /// Returns other servers that are reached in the same way; none yet.
+    #[must_use]
+    pub fn others(&self) -> Self {
+        self.0.setup.clone().map_or_else(Self::default, Self::new)
+    }
+
+    /// Reads the entry of an agent file.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it.
+    pub fn entry(&self, name: &str, entry: &Value) -> Result<McpConfig, String> {
+        let setup = self.0.setup.as_ref().ok_or("there are no MCP servers here")?;
+        entry::read(name, entry, McpScope::Agent, &setup.sources)
     }
 
     /// Makes these the servers there are. Those that stay as they are go on; others are ended, and started.
@@ -156,6 +175,41 @@ impl McpServers {
         let server = self.find(server)?;
         let peer = self.connected(&server, stop).await?;
         client::call(&peer, (tool, args), server.config().call_timeout, stop).await
+    }
+
+    /// Returns the prompts of all that are connected, each with its server.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<(String, McpPrompt)> {
+        let of = |server: &Arc<Server>| {
+            let name = server.config().name.clone();
+            server.prompts().into_iter().map(move |prompt| (name.clone(), prompt)).collect::<Vec<_>>()
+        };
+        self.all().iter().flat_map(of).collect()
+    }
+
+    /// Reads a resource of a server.
+    ///
+    /// # Errors
+    /// Returns why there is no answer.
+    pub async fn read(&self, server: &str, uri: &str, stop: &CancellationToken) -> Result<Vec<McpContent>, McpError> {
+        let server = self.find(server)?;
+        let peer = self.connected(&server, stop).await?;
+        reading::read(&peer, uri, server.config().call_timeout, stop).await
+    }
+
+    /// Returns the text of a prompt of a server.
+    ///
+    /// # Errors
+    /// Returns why there is no answer.
+    pub async fn prompt(
+        &self,
+        (server, prompt): (&str, &str),
+        arguments: Map<String, Value>,
+        stop: &CancellationToken,
+    ) -> Result<Vec<McpContent>, McpError> {
+        let server = self.find(server)?;
+        let peer = self.connected(&server, stop).await?;
+        reading::prompt(&peer, (prompt, arguments), server.config().call_timeout, stop).await
     }
 
     async fn connected(

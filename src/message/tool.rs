@@ -66,14 +66,7 @@ impl ToolResult {
 
     /// Returns all text parts joined by line ends.
     pub fn joined_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|part| match part {
-                ResultPart::Text { text } => Some(text.as_str()),
-                ResultPart::Image { .. } | ResultPart::Attached { .. } => None,
-            })
-            .collect();
+        let texts: Vec<&str> = self.content.iter().filter_map(ResultPart::text).collect();
         texts.join("\n")
     }
 }
@@ -95,6 +88,16 @@ pub enum ResultPart {
     Attached {
         number: u32,
     },
+}
+
+impl ResultPart {
+    /// Returns its text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Image { .. } | Self::Attached { .. } => None,
+        }
+    }
 }
 
 /// Returns today's name of a tool that was once, or is elsewhere, called otherwise, without regard to case.

@@ -206,7 +206,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         settings: more,
         trust,
         memory,
-        servers,
+        servers: servers.with_main_agent(agent.as_deref()),
         library,
         agent,
         services,

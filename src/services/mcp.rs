@@ -10,17 +10,19 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
+use crate::definition::{AgentDefinition, NamedServer};
 use crate::mcp::{
     FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, ProjectChoice,
     ServerProcess,
 };
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind};
 use crate::provider::table::ProviderEnv;
 use crate::tool::{ServedProgram, Shell};
@@ -40,6 +42,8 @@ pub struct ConfiguredServers {
     pub sources: McpSources,
     /// Those of the project.
     pub project: FoundServers,
+    /// Those that the file of the main agent (`--agent`) defines.
+    pub of_main_agent: Vec<(String, Value)>,
 }
 
 impl ConfiguredServers {
@@ -69,7 +73,23 @@ impl ConfiguredServers {
             variables: Some(Arc::new(move |name| variables.get(name).map(str::to_owned))),
         };
         let project = sources.of_project();
-        Self { sources, project }
+        Self { sources, project, of_main_agent: Vec::new() }
+    }
+
+    /// Adds the servers that the main agent's file defines, unless it is the project's: nobody was shown their commands.
+    #[must_use]
+    pub fn with_main_agent(mut self, definition: Option<&AgentDefinition>) -> Self {
+        let of_user = definition.filter(|definition| !definition.source.tier.is_of_project());
+        let named = of_user.and_then(|definition| definition.mcp_servers.as_ref());
+        self.of_main_agent = named
+            .into_iter()
+            .flatten()
+            .filter_map(|server| match server {
+                NamedServer::Inline(name, entry) => Some((name.clone(), entry.clone())),
+                NamedServer::Known(_) => None,
+            })
+            .collect();
+        self
     }
 
     /// Returns what the project brings.
@@ -81,7 +101,20 @@ impl ConfiguredServers {
     pub(super) async fn put_in_force(&self, servers: &McpServers, trusts_project: bool, sink: &Sink) {
         let (configured, servers) = (self.clone(), servers.clone());
         let reading = tokio::task::spawn_blocking(move || {
-            let (configs, diagnostics) = configured.sources.all(&configured.project, trusts_project);
+            let (mut configs, mut diagnostics) = configured.sources.all(&configured.project, trusts_project);
+            for (name, entry) in &configured.of_main_agent {
+                match servers.entry(name, entry) {
+                    Ok(config) => {
+                        configs.retain(|known| known.name != config.name);
+                        configs.push(config);
+                    }
+                    Err(why) => diagnostics.push(Diagnostic::new(format!(
+                        "the MCP server {} of the main agent is left out: {}.",
+                        sanitize_line(name),
+                        sanitize_line(&why)
+                    ))),
+                }
+            }
             servers.set(configs);
             diagnostics
         });
@@ -92,11 +125,17 @@ impl ConfiguredServers {
 }
 
 /// Returns the servers of a session, none of which is started yet.
-pub(super) fn of_session(shell: &Shell, cwd: &Path, kind: SessionKind, head_start: Duration) -> McpServers {
+pub(super) fn of_session(
+    shell: &Shell,
+    (cwd, configured): (&Path, &ConfiguredServers),
+    kind: SessionKind,
+    head_start: Duration,
+) -> McpServers {
     if kind == SessionKind::Demo {
         return McpServers::default();
     }
-    McpServers::new(McpSetup { launch: launcher(shell.clone(), cwd.to_path_buf()), head_start })
+    let launch = launcher(shell.clone(), cwd.to_path_buf());
+    McpServers::new(McpSetup { launch, head_start, sources: configured.sources.clone() })
 }
 
 /// Emits how the servers are, whenever that changes.
@@ -162,7 +201,7 @@ pub async fn test_servers(bootstrap: &Bootstrap, name: Option<&str>) -> anyhow::
     );
     let keys: Vec<String> = bootstrap.services.table.secret_variables().map(str::to_owned).collect();
     let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
-    let servers = of_session(&shell, &bootstrap.place.cwd, SessionKind::Live, Duration::ZERO);
+    let servers = of_session(&shell, (&bootstrap.place.cwd, &bootstrap.servers), SessionKind::Live, Duration::ZERO);
     let longest = configs.iter().map(|config| config.start_timeout).max().unwrap_or_default();
     servers.set(configs);
     servers.settled(|_| true, longest + TEST_GRACE).await;

@@ -68,7 +68,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());
     let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
-    let running = mcp::of_session(&shell, &place.cwd, options.kind, mcp::HEAD_START);
+    let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, mcp::HEAD_START);
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
     let library = library.clone();
     let found = trust::TrustParts {

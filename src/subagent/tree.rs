@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 use crate::agent::{
-    Budget, Cancel, CommandReporter, EventKind, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status,
+    Agent, Budget, Cancel, CommandReporter, EventKind, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status,
 };
 use crate::definition::Catalog;
 use crate::hook::{Hooks, OwnHooks};
@@ -27,7 +28,7 @@ use crate::subagent::main_agent::connection::{Connection, ResolveModel};
 use crate::subagent::registry::Registry;
 use crate::subagent::run::read_back::ReadBack;
 use crate::subagent::run::review::ReportReview;
-use crate::subagent::servers::ServerReach;
+use crate::subagent::servers::{AgentServers, ServerReach};
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
@@ -37,6 +38,9 @@ use crate::subagent::tools::{ask_tools, task_tools};
 use crate::subagent::workspace::{Workspace, WorktreeRegistry};
 use crate::tool::{BackgroundCommands, FileCopies, Freshness, Shell, ToolSet, Writers};
 use crate::worktree::Worktrees;
+
+/// How long a subagent waits for the MCP servers that its own file defines.
+const OWN_SERVERS_WAIT: Duration = Duration::from_secs(20);
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
@@ -336,6 +340,29 @@ impl Tree {
         if let Ok(said) = tokio::task::spawn_blocking(looking).await {
             self.sink().notify(said).await;
         }
+    }
+
+    /// Returns the MCP servers that a subagent reaches.
+    pub(in crate::subagent) fn servers_of(&self, id: AgentId) -> AgentServers {
+        let registry = self.registry();
+        let template = registry.get(&id).and_then(|entry| entry.template.ready());
+        template.map(|template| template.own.capabilities.servers.clone()).unwrap_or_default()
+    }
+
+    /// Starts the MCP servers of a subagent's own, and returns it with their tools; `None` if it has none.
+    pub(in crate::subagent) async fn with_own_servers(&self, agent: &Agent, servers: &AgentServers) -> Option<Agent> {
+        let begun = tokio::select! {
+            biased;
+            () = agent.work.cancelled() => false,
+            begun = servers.begin(OWN_SERVERS_WAIT) => begun,
+        };
+        let own = {
+            let registry = self.registry();
+            let template = registry.get(&agent.id).and_then(|entry| entry.template.ready());
+            template.map(|template| Parent { cancel: agent.cancel.clone(), ..template.own.clone() })
+        };
+        let own = own.filter(|_| begun)?;
+        Some(Agent { tools: self.offered_tools(own), ..agent.clone() })
     }
 
     /// Says how the MCP servers are, and starts one anew if it is named, or says why not.

@@ -10,7 +10,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::overlay::agent_lists;
 use crate::app::overlay::trust;
-use crate::app::settings::{memory, models};
+use crate::app::settings::{memory, models, servers};
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, MessageIntent, Popup, lists};
 use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
@@ -189,6 +189,10 @@ impl App {
     pub(in crate::app) fn run_slash(&mut self, command: &str) -> bool {
         let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let Some(command) = SlashCommand::find(name) else {
+            if servers::name_prompt(&self.settings.servers, name) {
+                self.send_to_main(format!("/{command}"));
+                return true;
+            }
             self.out.warn(format!("no command /{name}; see /help"));
             return false;
         };

@@ -96,8 +96,10 @@ impl Completion {
 
 /// Returns the files and agents that a word could mean. Neither kind pushes the other out of the list.
 fn files_and_agents(query: &str, files: &mut FileIndex, mentions: &mut Mentions) -> Vec<Candidate> {
+    let resources = mentions.resources(query, MAX_SHOWN);
     let found = files.search(query, MAX_SHOWN).into_iter();
-    let found: Vec<Candidate> = found.map(|label| Candidate { label, detail: String::new() }).collect();
+    let found = found.map(|label| Candidate { label, detail: String::new() });
+    let found: Vec<Candidate> = resources.into_iter().chain(found).collect();
     let (first, agents) = mentions.search(query, MAX_SHOWN);
     let (mut items, mut second) = match first {
         First::Agents => (agents, found),

@@ -87,6 +87,8 @@ fn names_kind(word: &str) -> bool {
 pub struct Mentions {
     agents: Vec<Mentioned>,
     running: Vec<Addressee>,
+    /// Resources of MCP servers, as `server:uri`.
+    resources: Vec<Candidate>,
     changed: bool,
 }
 
@@ -123,6 +125,20 @@ impl Mentions {
         });
         self.agents = agents.collect();
         self.changed = true;
+    }
+
+    pub(super) fn set_resources(&mut self, resources: Vec<Candidate>) {
+        self.changed |= self.resources != resources;
+        self.resources = resources;
+    }
+
+    /// Returns the resources that a word behind an `@` begins.
+    pub(super) fn resources(&self, query: &str, limit: usize) -> Vec<Candidate> {
+        let begins = |item: &&Candidate| {
+            let start = item.label.get(..query.len());
+            !query.is_empty() && start.is_some_and(|start| start.eq_ignore_ascii_case(query))
+        };
+        self.resources.iter().filter(begins).take(limit).cloned().collect()
     }
 
     pub(super) fn set_running(&mut self, running: Vec<Addressee>) {

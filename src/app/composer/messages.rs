@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 
 use super::files::FileIndex;
 use super::intent::MessageIntent;
-use super::{Addressee, Composer, Draft, History};
+use super::{Addressee, Candidate, Composer, Draft, History};
 use crate::app::agents::requests::PendingRequests;
 use crate::app::outbox::Outbox;
+use crate::app::settings::servers;
 use crate::app::{AgentView, Agents, Effect, UserChoice};
 use crate::definition::Listed;
+use crate::mcp::McpFacts;
 use crate::message::{AgentId, MessageId};
 use crate::session::Unsent;
 use crate::subagent::Command;
@@ -27,6 +29,8 @@ const RELIST: Duration = Duration::from_secs(20);
 pub(in crate::app) struct Messages {
     composer: Composer,
     files: FileIndex,
+    /// Prompts of MCP servers, as commands.
+    prompts: Vec<Candidate>,
     listed_at: Option<Instant>,
     /// The subagent that the composer writes to; `None` is the main agent.
     target: Option<AgentId>,
@@ -66,6 +70,7 @@ impl Messages {
         let mut messages = Self {
             composer: Composer::new(History::default()),
             files: FileIndex::default(),
+            prompts: Vec::new(),
             listed_at: None,
             target: None,
             drafts: BTreeMap::new(),
@@ -93,6 +98,13 @@ impl Messages {
         self.files.set(files);
     }
 
+    /// Takes the prompts and resources of MCP servers, to complete them.
+    pub(in crate::app) fn set_servers(&mut self, servers: &[McpFacts]) {
+        let (prompts, resources) = servers::candidates(servers);
+        self.prompts = prompts;
+        self.composer.set_resources(resources);
+    }
+
     pub(in crate::app) fn set_agents(&mut self, listing: &[Listed]) {
         self.composer.set_agents(listing);
     }
@@ -102,7 +114,9 @@ impl Messages {
         self.show_label();
         self.composer.set_width(width);
         self.composer.set_addressees(addressees(agents));
-        self.composer.refresh_completion(&mut self.files, &crate::app::command::candidates());
+        let mut commands = crate::app::command::candidates();
+        commands.extend_from_slice(&self.prompts);
+        self.composer.refresh_completion(&mut self.files, &commands);
         let stale = self.listed_at.is_none_or(|at| out.now().saturating_duration_since(at) >= RELIST);
         if stale && self.composer.text().contains('@') {
             self.listed_at = Some(out.now());

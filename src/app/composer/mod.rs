@@ -422,6 +422,10 @@ impl Composer {
         }
     }
 
+    pub(super) fn set_resources(&mut self, resources: Vec<Candidate>) {
+        self.mentions.set_resources(resources);
+    }
+
     /// Brings the list of completions up to date; called after each edit. `commands` are offered for a `/` at the
     /// start, the files of the index and the agents for an `@`.
     pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {

@@ -3,6 +3,7 @@
 //! Owns the list. Leaves how servers are to `mcp`.
 
 use crate::app::action::Action;
+use crate::app::composer::Candidate;
 use crate::app::lists::{ListCell, ListEntry, ListKind, ListStyle, cell};
 use crate::app::{App, Popup};
 use crate::mcp::{McpFacts, McpState};
@@ -66,12 +67,39 @@ fn row(server: &McpFacts, columns: u16) -> ListEntry {
     let mut cells = vec![
         cell(sanitize_line(&server.name), ListStyle::Text).wide(if columns >= 70 { 20 } else { 14 }),
         cell(format!(" {}", server.state.word()), state).wide(14),
-        ListCell { gives_way: true, ..cell(format!(" {}", server.line()), ListStyle::Muted) },
     ];
     if columns >= 70 {
-        cells.push(cell(format!("  {}", server.scope), ListStyle::Faint));
+        cells.push(cell(format!(" {}", server.scope), ListStyle::Faint).wide(13));
     }
+    cells.push(ListCell { gives_way: true, ..cell(format!(" {}", server.line()), ListStyle::Muted) });
     ListEntry::new(server.name.clone(), cells)
+}
+
+/// Returns `true` if a command, written without its slash, stands for a prompt of a server.
+pub fn name_prompt(servers: &[McpFacts], command: &str) -> bool {
+    let of_server = |server: &McpFacts| {
+        server.prompts.iter().any(|prompt| prompt.command(&server.name).strip_prefix('/') == Some(command))
+    };
+    servers.iter().any(of_server)
+}
+
+/// Returns the prompts of servers as commands, and their resources as words behind an `@`.
+pub(in crate::app) fn candidates(servers: &[McpFacts]) -> (Vec<Candidate>, Vec<Candidate>) {
+    let prompts = servers.iter().flat_map(|server| {
+        server.prompts.iter().map(|prompt| {
+            let arguments: String = prompt.arguments.iter().map(|name| format!("{name} ")).collect();
+            let detail = sanitize_line(&format!("{}{}", arguments.to_uppercase(), prompt.about)).into_owned();
+            Candidate { label: prompt.command(&server.name), detail }
+        })
+    });
+    let resources = servers.iter().flat_map(|server| {
+        let detail = format!("of the MCP server {}", sanitize_line(&server.name));
+        server.resources.iter().map(move |uri| Candidate {
+            label: sanitize_line(&format!("{}:{uri}", server.name)).into_owned(),
+            detail: detail.clone(),
+        })
+    });
+    (prompts.collect(), resources.collect())
 }
 
 fn show(app: &mut App, server: &McpFacts) {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::rows::SET_IN;
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
-use crate::app::{context_rows, context_total};
+use crate::app::{context_rows, context_total, name_prompt};
 use crate::hook::HookLog;
 use crate::mcp::McpFacts;
 use crate::message::{AgentId, sanitize_line};
@@ -77,6 +77,12 @@ impl KnownFacts {
         };
         let rows: Vec<String> = self.servers.iter().map(row).collect();
         if rows.is_empty() { Err("no MCP servers; add one with belvedere mcp add") } else { Ok(rows) }
+    }
+
+    /// Returns `true` if a command stands for a prompt of an MCP server.
+    pub(super) fn name_prompt(&self, written: &str) -> bool {
+        let name = written.split_whitespace().next().unwrap_or_default();
+        name_prompt(&self.servers, name)
     }
 
     /// Returns all that is known of one MCP server.

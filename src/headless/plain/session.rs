@@ -236,6 +236,7 @@ impl Session {
             }
             LineCommand::Slash(written) => match SlashCommand::parse_plain(written) {
                 Ok((run, argument)) => run(self, argument),
+                Err(_) if self.facts.name_prompt(written) => drop(self.send(format!("/{written}"))),
                 Err(why) => self.notice(&why),
             },
             LineCommand::Unclear(why) => self.notice(why),

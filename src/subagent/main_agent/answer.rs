@@ -11,6 +11,7 @@ use crate::agent::{Agent, Author, EventKind, Outcome, Status, compact, run};
 use crate::message::{AgentId, MessageId, Transcript};
 use crate::subagent::main_agent::MainAgent;
 use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::servers::mention::server_texts;
 use crate::subagent::tree::Tree;
 
 /// What the main agent does with its conversation.
@@ -55,6 +56,13 @@ impl Answering {
         Answered { outcome, transcript: before, refused: None }
     }
 
+    /// Returns what a message of the user names of MCP servers.
+    async fn named_of_servers(&self, text: &str) -> Vec<String> {
+        let (servers, max_chars) = (&self.tree.setup().servers, self.lead.limits.result_chars);
+        let texts = server_texts(servers, text, max_chars, &self.lead.cancel.token()).await;
+        texts.iter().map(|text| Author::Program.model_text(text)).collect()
+    }
+
     async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> Answered {
         let connection = tokio::select! {
             biased;
@@ -96,7 +104,10 @@ impl Answering {
         };
         if let Some((_, text)) = message {
             match agent.submit_prompt(text).await {
-                Ok(more) => said.extend(more),
+                Ok(more) => {
+                    said.extend(more);
+                    said.extend(self.named_of_servers(text).await);
+                }
                 Err(why) => {
                     self.lead.hooks.put_back(said);
                     return Err(why);

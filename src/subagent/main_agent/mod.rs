@@ -75,6 +75,9 @@ impl Tree {
         let whole = self.all_capabilities();
         let Some(definition) = definition else { return Ok(whole) };
         let lists = self.lists(definition, None);
+        // What its file defines runs with the session, under its name.
+        let servers = whole.servers.named_by(definition);
+        let whole = Capabilities { servers, ..whole };
         let mut own = whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)?;
         own.hooks = OwnHooks::new(hooks_of(definition));
         Ok(match memory {

@@ -112,13 +112,19 @@ impl RunGuard {
             };
             return outcome;
         };
-        let apart = match self.tree.enter_worktree(agent).await {
-            Ok(apart) => apart,
-            Err(outcome) => return outcome,
+        let servers = self.tree.servers_of(self.id);
+        let equipped = self.tree.with_own_servers(agent, &servers).await;
+        let agent = equipped.as_ref().unwrap_or(agent);
+        let outcome = match self.tree.enter_worktree(agent).await {
+            Ok(apart) => {
+                let agent = self.tree.briefed(apart.as_ref().unwrap_or(agent)).await;
+                let (outcome, _) = run(&agent, transcript).await;
+                self.state = RunGuardState::Ended;
+                outcome
+            }
+            Err(outcome) => outcome,
         };
-        let agent = self.tree.briefed(apart.as_ref().unwrap_or(agent)).await;
-        let (outcome, _) = run(&agent, transcript).await;
-        self.state = RunGuardState::Ended;
+        servers.end().await;
         outcome
     }
 

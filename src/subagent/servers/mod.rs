@@ -5,6 +5,7 @@
 //! anew from the first byte that has changed; a tool that its lists do not leave an agent is never offered to it.
 
 mod call;
+pub(in crate::subagent) mod mention;
 mod scope;
 mod search;
 
@@ -91,6 +92,10 @@ impl ServerReach {
 
     /// Returns an agent's tools with those of its servers, at the beginning of a run.
     pub(in crate::subagent) fn join(self, tools: ToolSet, model: &Model) -> ToolSet {
+        if self.servers.wait_for_run() {
+            // Once they have been waited for, this is asked again.
+            return tools;
+        }
         let servers = self.states();
         if servers.iter().all(|(_, state)| matches!(state, McpState::Off(_))) {
             return tools;

@@ -1,15 +1,24 @@
 //! The MCP servers that an agent reaches: the session's, some of them, or its own.
+//!
+//! Owns what the `mcpServers` of an agent file mean. Invariants: a server that an agent file defines starts with a run of
+//! that agent and ends with it; what a project's file defines is not started: nobody was shown its command.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::mcp::{McpServers, McpState, McpToolInfo};
+use crate::definition::{AgentDefinition, NamedServer};
+use crate::mcp::{McpConfig, McpServers, McpState, McpToolInfo};
+use crate::message::sanitize_line;
 
 /// Servers that an agent can hand on.
 #[derive(Clone, Default)]
-pub struct AgentServers(Vec<ServerPart>);
+pub struct AgentServers {
+    parts: Vec<ServerPart>,
+    /// Those that its own file defines, which only its own runs start.
+    own: Option<OwnServers>,
+}
 
 #[derive(Clone)]
 struct ServerPart {
@@ -18,41 +27,120 @@ struct ServerPart {
     only: Option<Arc<[String]>>,
 }
 
+#[derive(Clone)]
+struct OwnServers {
+    servers: McpServers,
+    configs: Vec<McpConfig>,
+}
+
 impl ServerPart {
     fn has(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.iter().any(|one| one == name))
+    }
+
+    fn states(&self) -> Vec<(String, McpState)> {
+        self.servers.states().into_iter().filter(|(name, _)| self.has(name)).collect()
     }
 }
 
 impl From<McpServers> for AgentServers {
     fn from(servers: McpServers) -> Self {
-        Self(vec![ServerPart { servers, only: None }])
+        Self { parts: vec![ServerPart { servers, only: None }], own: None }
     }
 }
 
 impl AgentServers {
+    /// Returns the servers of an agent below the one that has these, and what the user should know of them.
+    pub(in crate::subagent) fn of_child(
+        &self,
+        definition: &AgentDefinition,
+        session: &McpServers,
+    ) -> (Self, Vec<String>) {
+        let handed_on = Self { parts: self.parts.clone(), own: None };
+        let Some(named) = &definition.mcp_servers else { return (handed_on, Vec::new()) };
+        let (mut names, mut configs, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        let agent = sanitize_line(&definition.name);
+        let known: Vec<String> = handed_on.states().into_iter().map(|(name, _)| name).collect();
+        for server in named {
+            let shown = sanitize_line(server.name());
+            match server {
+                NamedServer::Known(name) if known.contains(name) => names.push(name.clone()),
+                NamedServer::Known(_) => notes.push(format!("{agent}: there is no MCP server {shown} here.")),
+                NamedServer::Inline(..) if definition.source.tier.is_of_project() => notes.push(format!(
+                    "{agent}: its MCP server {shown} is not started. Put it into .mcp.json, and its name into the file."
+                )),
+                NamedServer::Inline(name, entry) => match session.entry(name, entry) {
+                    Ok(config) => configs.push(config),
+                    Err(why) => {
+                        notes.push(format!("{agent}: the MCP server {shown} is left out: {}.", sanitize_line(&why)));
+                    }
+                },
+            }
+        }
+        let narrowed = |part: &ServerPart| {
+            let names = names.iter().filter(|name| part.has(name)).cloned().collect();
+            ServerPart { servers: part.servers.clone(), only: Some(names) }
+        };
+        let mut parts: Vec<ServerPart> = handed_on.parts.iter().map(narrowed).collect();
+        let own = (!configs.is_empty()).then(|| OwnServers { servers: session.others(), configs });
+        parts.extend(own.as_ref().map(|own| ServerPart { servers: own.servers.clone(), only: None }));
+        (Self { parts, own }, notes)
+    }
+
+    /// Returns those that a definition names, if it names any: for the main agent, whose servers are the session's.
+    pub(in crate::subagent) fn named_by(&self, definition: &AgentDefinition) -> Self {
+        let Some(named) = &definition.mcp_servers else { return self.clone() };
+        let names: Arc<[String]> = named.iter().map(|server| server.name().to_owned()).collect();
+        let parts =
+            self.parts.iter().map(|part| ServerPart { servers: part.servers.clone(), only: Some(names.clone()) });
+        Self { parts: parts.collect(), own: None }
+    }
+
+    /// Returns `true` if some are still to be started with the agent's run.
+    pub(super) fn wait_for_run(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.servers.is_empty())
+    }
+
+    /// Starts the agent's own servers, and waits for them for so long at most. Returns `false` if it has none.
+    pub(in crate::subagent) async fn begin(&self, within: Duration) -> bool {
+        let Some(own) = &self.own else { return false };
+        own.servers.set(own.configs.clone());
+        own.servers.settled(|_| true, within).await;
+        true
+    }
+
+    /// Ends the agent's own servers.
+    pub(in crate::subagent) async fn end(&self) {
+        if let Some(own) = &self.own {
+            own.servers.end().await;
+        }
+    }
+
     /// Returns the tools that are there now, each with what calls it.
     pub(super) fn tools(&self) -> Vec<(McpServers, Arc<McpToolInfo>)> {
         let of_part = |part: &ServerPart| {
             let tools = part.servers.tools().into_iter().filter(|tool| part.has(&tool.server));
             tools.map(|tool| (part.servers.clone(), tool)).collect::<Vec<_>>()
         };
-        self.0.iter().flat_map(of_part).collect()
+        self.parts.iter().flat_map(of_part).collect()
     }
 
     /// Returns each server's name and how it is.
     pub(super) fn states(&self) -> Vec<(String, McpState)> {
-        let of_part = |part: &ServerPart| {
-            part.servers.states().into_iter().filter(|(name, _)| part.has(name)).collect::<Vec<_>>()
-        };
-        self.0.iter().flat_map(of_part).collect()
+        let mut states: Vec<(String, McpState)> = self.parts.iter().flat_map(ServerPart::states).collect();
+        if let Some(own) = self.own.as_ref().filter(|own| own.servers.is_empty()) {
+            states.extend(own.configs.iter().map(|config| (config.name.clone(), McpState::Starting)));
+        }
+        states
     }
 
     /// Waits until no server that `counts` is on its way any more, for so long at most.
     pub(super) async fn settled(&self, counts: impl Fn(&str) -> bool, within: Duration) {
         let counts = &counts;
-        let waiting =
-            self.0.iter().map(|part| part.servers.settled(move |name| part.has(name) && counts(name), within));
-        join_all(waiting).await;
+        let wait = |part: &ServerPart| {
+            let part = part.clone();
+            async move { part.servers.settled(|name| part.has(name) && counts(name), within).await }
+        };
+        join_all(self.parts.iter().map(wait)).await;
     }
 }

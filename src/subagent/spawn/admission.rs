@@ -58,23 +58,23 @@ impl Tree {
         let definition = self.wanted(parent, input.named_type().unwrap_or("general-purpose"))?;
         let lists = self.lists(&definition, input.allowed_tools.as_deref());
         let depth = self.depth_allows(parent.depth + 1);
-        let capabilities =
-            parent.capabilities.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
+        let (above, server_notes) = self.above(&parent.capabilities, &definition);
+        let capabilities = above.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
         let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
+        let notes = notes.into_iter().flatten().chain(server_notes).collect();
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         let calls = limits.tool_calls(input.max_tool_calls);
         let limits = child_limits(&limits.child, &definition, calls);
-        Ok(Admitted {
-            definition,
-            connection,
-            lists,
-            capabilities,
-            limits,
-            isolation,
-            notes: notes.into_iter().flatten().collect(),
-        })
+        Ok(Admitted { definition, connection, lists, capabilities, limits, isolation, notes })
+    }
+
+    /// Returns what an agent above can hand on to one of this definition, with the MCP servers that its file names, and
+    /// what the user should know of these.
+    fn above(&self, above: &Capabilities, definition: &AgentDefinition) -> (Capabilities, Vec<String>) {
+        let (servers, notes) = above.servers.of_child(definition, &self.setup().servers);
+        (Capabilities { servers, ..above.clone() }, notes)
     }
 
     /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
@@ -105,7 +105,8 @@ impl Tree {
         let lists = self.lists(definition, None);
         let depth = self.depth_allows(parent.depth + 1);
         let all = &self.setup().tools;
-        let own = parent.capabilities.narrowed(&lists, definition.permission_mode, all, depth).ok()?;
+        let (above, _) = self.above(&parent.capabilities, definition);
+        let own = above.narrowed(&lists, definition.permission_mode, all, depth).ok()?;
         let scopes = own.permissions.rules().scopes();
         let is_scope_of = |scope: &String, tool: &str| {
             scope.split_once('(').is_some_and(|(name, _)| canonical_name(name).eq_ignore_ascii_case(tool))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use belvedere::definition::{AgentDefinition, MemoryScope, Parsed, Source, Tier, ToolsField, read_file};
+use belvedere::definition::{AgentDefinition, MemoryScope, NamedServer, Parsed, Source, Tier, ToolsField, read_file};
 use belvedere::message::Effort;
 use proptest::prelude::*;
 
@@ -64,7 +64,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("list-description", "[Reviews, mends]", &[]),
     ("scopes", "Reviews", &[]),
     ("kode", "Reviews", &["`forkContext` is not supported; ignored"]),
-    ("every-field", "Reviews", &["`skills` is", "`mcpServers` is", "`permissionMode: dontAsk` is not supported"]),
+    ("every-field", "Reviews", &["`skills` is", "`permissionMode: dontAsk` is not supported"]),
 ];
 
 /// Files that become agents with something odd about their prompt or name: file, name, a part of the prompt, faults.
@@ -221,7 +221,8 @@ fn fields_of_the_fixtures_have_the_values_their_authors_meant() {
     );
     assert_eq!((agent.initial_prompt.as_deref(), agent.permission_mode), (Some("Say hello."), None));
     let idle: Vec<String> = agent.idle_fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    assert_eq!(idle.join(" "), "skills=a, b mcpServers=docs permissionMode=dontAsk");
+    assert_eq!(idle.join(" "), "skills=a, b permissionMode=dontAsk");
+    assert_eq!(agent.mcp_servers, Some(vec![NamedServer::Known("docs".to_owned())]));
 }
 
 /// Lines as they occur in descriptions, harmless or not.
