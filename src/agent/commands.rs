@@ -107,9 +107,8 @@ impl CommandReporter {
         let output = known.output.trim_end();
         let output = if output.is_empty() { "(no output)" } else { output };
         format!(
-            "Output of a command of the user; it needs no answer.\n<user-command>\n$ {}\n{}\n[{how}]\n\
-             </user-command>",
-            self.data(&known.line),
+            "The user ran `{}` ({how}); it needs no answer.\n<user-command>\n{}\n</user-command>",
+            self.data(&sanitize_line(&short(&known.line))),
             self.data(output)
         )
     }

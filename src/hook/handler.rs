@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::event::HookEvent;
 use super::matcher::HookMatcher;
+use crate::message::format::shell_word;
 use crate::message::sanitize_line;
 
 /// Seconds that a hook may take unless it says otherwise.
@@ -56,7 +57,10 @@ impl fmt::Display for HookCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => f.write_str(line),
-            Self::Program(words) => f.write_str(&words.join(" ")),
+            Self::Program(words) => {
+                let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+                f.write_str(&words.join(" "))
+            }
         }
     }
 }
@@ -98,8 +102,15 @@ impl HookHandler {
     /// Says what the user trusts who trusts a project's hook: whatever of this changes is asked about anew.
     #[must_use]
     pub fn trust_text(&self) -> String {
-        let matcher = if self.matcher_text.is_empty() { String::new() } else { format!(" ({})", self.matcher_text) };
+        let matcher = &self.matcher_text;
+        let matcher = if matcher.is_empty() { String::new() } else { format!(" {}", shell_word(matcher)) };
         format!("{}{matcher}: {}", self.event.name(), self.command)
+    }
+
+    /// Returns `true` if it is meant for what an event is about, such as the tool of this name.
+    #[must_use]
+    pub fn covers(&self, subject: &str) -> bool {
+        self.matcher.covers(subject)
     }
 }
 

@@ -71,7 +71,7 @@ impl AgentHooks {
     /// Runs the hooks of a moment, all at the same time, and the same command once.
     pub async fn fire(&self, moment: HookMoment<'_>) -> HookResult {
         let mut chosen: Vec<&Arc<HookHandler>> = Vec::new();
-        for handler in self.handlers(moment.event).filter(|handler| handler.matcher.covers(moment.about)) {
+        for handler in self.handlers(moment.event).filter(|handler| handler.covers(moment.about)) {
             if chosen.iter().all(|known| known.command != handler.command) {
                 chosen.push(handler);
             }

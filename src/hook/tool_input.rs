@@ -87,33 +87,3 @@ pub fn hook_tool_response(tool: &str, input: &Map<String, Value>, text: &str, is
         _ => json!({"content": text, "success": !is_error}),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use serde_json::{Map, Value, json};
-
-    use super::hook_tool_input;
-
-    fn read(tool: &str, input: Value) -> Value {
-        let input: Map<String, Value> = serde_json::from_value(input).unwrap();
-        Value::Object(hook_tool_input(tool, &input, Path::new("/project")))
-    }
-
-    #[test]
-    fn a_guard_finds_its_field_however_it_is_spelled() {
-        assert_eq!(read("Bash", json!({"cmd": "ls"})), json!({"command": "ls"}));
-        assert_eq!(read("Bash", json!({"Command": "ls", "timeout": null})), json!({"command": "ls"}));
-        assert_eq!(read("Read", json!({"path": "a.rs"})), json!({"file_path": "/project/a.rs"}));
-        assert_eq!(
-            read("Edit", json!({"filePath": "/x", "oldString": "a", "new-string": "b"})),
-            json!({"file_path": "/x", "old_string": "a", "new_string": "b"})
-        );
-        assert_eq!(
-            read("Agent", json!({"task": "look", "agent_type": "explore"})),
-            json!({"prompt": "look", "subagent_type": "explore"})
-        );
-        assert_eq!(read("mcp__a__b", json!({"path": "a"})), json!({"path": "a"}));
-    }
-}

@@ -3,13 +3,16 @@
 //! Owns its grammar, and the words that show it. Invariant: an entry that is not understood is no server, and says why; a
 //! project's entry cannot name the variables that hold our keys.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::config::{CALL_TIMEOUT, McpConfig, McpScope, McpWay, START_TIMEOUT};
 use super::expand::expand;
+use super::names::is_server_name;
 use super::sources::McpSources;
+use crate::message::format::shell_word;
 
 /// Longest name of a server, in bytes.
 const MAX_SERVER_NAME: usize = 64;
@@ -20,12 +23,8 @@ type Entry = Map<String, Value>;
 
 /// Reads one entry. The error says what is wrong with it, without any value of a variable.
 pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSources) -> Result<McpConfig, String> {
-    if name.trim().is_empty()
-        || name.len() > MAX_SERVER_NAME
-        || name.contains("__")
-        || name.chars().any(char::is_control)
-    {
-        return Err(format!("its name must be 1 to {MAX_SERVER_NAME} characters, without `__`"));
+    if name.len() > MAX_SERVER_NAME || !is_server_name(name) {
+        return Err(format!("its name must be 1 to {MAX_SERVER_NAME} characters, without `__` or a `_` at the end"));
     }
     let entry = entry.as_object().ok_or("it is no table or object")?;
     let lookup = |variable: &str| sources.variable(variable, scope);
@@ -80,25 +79,25 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
 pub(super) fn shown(entry: &Entry) -> String {
     let mut words = Vec::new();
     for key in ["command", "url"] {
-        words.extend(entry.get(key).and_then(Value::as_str).map(str::to_owned));
+        words.extend(entry.get(key).and_then(Value::as_str).map(|word| shell_word(word).into_owned()));
     }
     if let Some(args) = entry.get("args").and_then(Value::as_array) {
-        words.extend(args.iter().map(|arg| arg.as_str().map_or_else(|| arg.to_string(), quoted)));
+        words.extend(args.iter().map(|arg| shell_word(&plain_text(arg)).into_owned()));
     }
     for (key, word) in [("env", "with"), ("headers", "with header")] {
         if let Some(table) = entry.get(key).and_then(Value::as_object) {
-            words.extend(table.iter().map(|(name, value)| {
-                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                format!("{word} {name}={}", quoted(&value))
-            }));
+            words.extend(
+                table
+                    .iter()
+                    .map(|(name, value)| format!("[{word} {}={}]", shell_word(name), shell_word(&plain_text(value)))),
+            );
         }
     }
     words.join(" ")
 }
 
-fn quoted(text: &str) -> String {
-    let is_plain = !text.is_empty() && !text.contains(char::is_whitespace);
-    if is_plain { text.to_owned() } else { format!("{text:?}") }
+fn plain_text(value: &Value) -> Cow<'_, str> {
+    value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed)
 }
 
 fn address(url: &str) -> Result<String, String> {

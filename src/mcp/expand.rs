@@ -29,24 +29,3 @@ pub(super) fn expand(text: &str, lookup: &VariableLookup<'_>) -> Result<String, 
     whole.push_str(rest);
     Ok(whole)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::expand;
-
-    #[test]
-    fn variables_and_defaults() {
-        let lookup = |name: &str| match name {
-            "A" => Ok(Some("one".to_owned())),
-            "EMPTY" => Ok(Some(String::new())),
-            "KEY" => Err("KEY holds a key".to_owned()),
-            _ => Ok(None),
-        };
-        let of = |text: &str| expand(text, &lookup);
-        assert_eq!(of("x ${A} y").unwrap(), "x one y");
-        assert_eq!(of("${B:-two}${EMPTY:-three}").unwrap(), "twothree");
-        assert_eq!(of("${B:-}|$A|${A").unwrap(), "|$A|${A");
-        assert_eq!(of("${B}").unwrap_err(), "the variable B is not set");
-        assert_eq!(of("${KEY:-x}").unwrap_err(), "KEY holds a key");
-    }
-}

@@ -37,6 +37,12 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
+/// Returns `true` if no tool of a server of this name can be taken for one of a server of another name.
+pub(super) fn is_server_name(name: &str) -> bool {
+    let plain = plain(name);
+    !name.trim().is_empty() && !name.chars().any(char::is_control) && !plain.contains("__") && !plain.ends_with('_')
+}
+
 /// Returns what the names of a server's tools begin with.
 #[must_use]
 pub fn server_prefix(server: &str) -> String {
@@ -68,19 +74,5 @@ impl std::hash::Hasher for Fnv {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wire_name;
-
-    #[test]
-    fn names_are_what_services_take() {
-        assert_eq!(wire_name("time", "get_current_time"), "mcp__time__get_current_time");
-        assert_eq!(wire_name("my server", "a.b/c"), "mcp__my_server__a_b_c");
-        let (one, other) = (wire_name("s", &"x".repeat(90)), wire_name("s", &"x".repeat(91)));
-        assert_eq!((one.len(), other.len()), (64, 64));
-        assert_ne!(one, other);
     }
 }

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::config::{McpConfig, McpScope};
 use super::entry;
+use super::names::server_prefix;
 use crate::message::{Diagnostic, sanitize_line};
 
 /// Bytes of a project's file: a cloned repository can hold anything.
@@ -215,7 +216,7 @@ impl Reader<'_> {
     fn add(&mut self, entries: &[(String, Value)], scope: McpScope, file: Option<&Path>) {
         for (name, value) in entries.iter().take(MAX_SERVERS) {
             let shown = sanitize_line(name);
-            let found = match self.servers.iter().find(|known| known.name == *name) {
+            let found = match self.servers.iter().find(|known| server_prefix(&known.name) == server_prefix(name)) {
                 Some(known) => {
                     Err(format!("the MCP server {shown} is left out: {} has one of that name", known.scope.word()))
                 }

@@ -3,6 +3,7 @@
 //! Pure. Owns every spelling of them that is needed in more than one place. Invariant: a number is never rounded to
 //! nothing.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Writes a number with a comma between groups of three digits.
@@ -78,4 +79,14 @@ pub fn clock(time: Duration) -> String {
 /// Returns a duration in milliseconds, as events carry it.
 pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns a word as a shell would have to be given it: what is shown of a command then means that command alone.
+#[must_use]
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+:,./-".contains(c) || c == '=' && word.starts_with('-');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
 }

@@ -10,7 +10,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::app::diff_rows::{count_rows, start_of};
 use crate::message::columns::grapheme_width;
-use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Preview};
+use crate::message::reveal_line;
+use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Preview, UserQuestion};
 
 /// Rows that the model's own words on a command may take.
 pub const MAX_NOTE_ROWS: usize = 3;
@@ -125,10 +126,16 @@ fn text_rows(text: &str, columns: usize, most: usize) -> usize {
     rows
 }
 
+/// Returns what a question of the model offers, in a line.
+pub fn choices(question: &UserQuestion) -> String {
+    let labels: Vec<_> = question.options.iter().map(|option| reveal_line(&option.label)).collect();
+    format!("{}: {}", reveal_line(&question.header), labels.join(" · "))
+}
+
 /// Returns how many rows the details of a question would like where there is room for `most`: all of them, else those
 /// of what would be done.
 pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, columns: usize, most: usize) -> usize {
-    let title = text_rows(&request.title, columns, most).max(1);
+    let title = if request.is_of_plan() { 0 } else { text_rows(&request.title, columns, most).max(1) };
     let left = most.saturating_sub(title);
     let (all, act) = match &request.preview {
         Some(Preview::Diff(diff)) => count_rows(diff, columns, left + 1),
@@ -137,8 +144,7 @@ pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, columns: usize, mos
             (text_rows(text, columns, MAX_NOTE_ROWS).min(MAX_NOTE_ROWS), 0)
         }
         Some(Preview::Questions { questions }) => {
-            let rows = questions.iter().map(|one| one.options.len()).sum();
-            (rows, 0)
+            (questions.iter().map(|question| text_rows(&choices(question), columns, left)).sum(), 0)
         }
         Some(Preview::Note { text } | Preview::Report { text } | Preview::Plan { text }) => {
             let rows = text_rows(text, columns, left);

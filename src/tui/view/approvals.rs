@@ -15,7 +15,9 @@ use super::render_context::{RenderContext, put_lines};
 use super::wrap::{fit_line, indented, spans_width, width};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::question::{MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, is_said, shown_line, word_row_ends};
+use crate::app::question::{
+    MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, choices, is_said, shown_line, word_row_ends,
+};
 use crate::app::{Drawn, Expanded, Focus};
 use crate::message::{reveal_line, shown_name};
 use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant, Preview};
@@ -220,14 +222,13 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Search { .. } => "wants to search the web",
         AccessKind::Call { .. } => "wants to call",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
-        AccessKind::Nothing if request.is_of_plan() => "asks you to approve its",
+        AccessKind::Nothing if request.is_of_plan() => "asks you to approve a plan",
         AccessKind::Nothing if request.questions().is_some() => "asks you",
         AccessKind::Nothing => "wants to use",
     };
     let what = match &request.access.kind {
         AccessKind::Reach { host, .. } => host.to_string(),
-        _ if request.is_of_plan() => "plan".to_owned(),
-        _ if request.questions().is_some() => String::new(),
+        _ if request.is_of_plan() || request.questions().is_some() => String::new(),
         _ => request.access.tool.clone(),
     };
     let taken = width(verb) + width(&what) + 5;
@@ -249,7 +250,8 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
         _ => "  ",
     };
     let mut rows: Vec<Row> = Vec::new();
-    for text in request.title.lines() {
+    let title = if request.is_of_plan() { "" } else { request.title.as_str() };
+    for text in title.lines() {
         for part in broken(text, room) {
             let before = Span::styled(if rows.is_empty() { sign } else { "  " }, theme.faint);
             rows.push(Row::act(Line::from(vec![before, Span::styled(part, theme.title)])));
@@ -278,9 +280,8 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
             rows.extend(lines.map(|part| Row::act(Line::styled(format!("  {part}"), theme.muted))));
         }
         Some(Preview::Questions { questions }) => {
-            for option in questions.iter().flat_map(|one| &one.options) {
-                let label = reveal_line(&option.label);
-                rows.push(Row::aside(Line::styled(format!("  {} {label}", ctx.glyphs.open_box), theme.muted)));
+            for part in questions.iter().flat_map(|question| broken(&choices(question), room)) {
+                rows.push(Row::aside(Line::styled(format!("  {part}"), theme.muted)));
             }
         }
         Some(Preview::Report { text } | Preview::Plan { text }) => {

@@ -208,7 +208,7 @@ async fn a_command_of_the_users_own_is_read_with_the_next_message() {
     session.ask("what is in there?").await;
     let said: Vec<String> = provider.requests()[0].messages.iter().map(|message| format!("{message:?}")).collect();
     let told = said.iter().find(|message| message.contains("<user-command>")).expect("it is told");
-    assert!(told.contains("$ cat notes.txt; exit 4") && told.contains("[exit 4]"), "{told}");
+    assert!(told.contains("The user ran `cat notes.txt; exit 4` (exit 4)"), "{told}");
     assert!(told.contains("&lt;/user-command") && told.contains("&lt;human"), "{told}");
     session.send(Command::RunForUser { line: "sleep 30".to_owned() });
     session

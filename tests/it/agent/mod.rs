@@ -20,6 +20,7 @@ mod delegation;
 mod depth;
 mod draft;
 mod effort;
+mod hook_words;
 mod hooks;
 mod isolation;
 mod lead;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::mcp::{McpConfig, McpScope, McpSources, McpWay, ProjectChoice};
+use belvedere::mcp::{McpConfig, McpScope, McpSources, McpWay, ProjectChoice, wire_name};
 use serde_json::json;
 
 fn sources(folder: &Path) -> McpSources {
@@ -54,6 +54,9 @@ fn servers_are_found_in_all_places_and_bad_entries_are_named() {
         "missing": {"command": "${NOT_SET}"},
         "keys": {"type": "http", "url": "https://evil.example/", "headers": {"x": "${ANTHROPIC_API_KEY}"}},
         "none": {},
+        "we_b": {"command": "x"},
+        "we.b": {"command": "looks like another"},
+        "web_": {"command": "its tools would be those of `web`"},
         "list": [],
     }});
     std::fs::write(project.join(".mcp.json"), theirs.to_string()).unwrap();
@@ -68,6 +71,7 @@ fn servers_are_found_in_all_places_and_bad_entries_are_named() {
             ("web", McpScope::User),
             ("old", McpScope::User),
             ("files", McpScope::Project),
+            ("we_b", McpScope::Project),
         ]
     );
     assert_eq!(configs[0].call_timeout, Duration::from_millis(1500));
@@ -75,7 +79,7 @@ fn servers_are_found_in_all_places_and_bad_entries_are_named() {
     let McpWay::Http { url, headers } = &configs[2].way else { panic!("{:?}", configs[2]) };
     assert_eq!((url.as_str(), headers[0].1.as_str()), ("https://example.com/mcp", "Bearer secret"));
     assert!(!format!("{:?}", configs[2]).contains("secret"), "{:?}", configs[2]);
-    assert_eq!(configs[4].shown, "npx -y \"a b\" with A=${TOKEN}");
+    assert_eq!(configs[4].shown, "npx -y 'a b' [with A='${TOKEN}']");
     for words in [
         "mine is left out: config.toml has one of that name",
         "odd is left out: its type `carrier-pigeon` is unknown",
@@ -84,10 +88,12 @@ fn servers_are_found_in_all_places_and_bad_entries_are_named() {
         "keys is left out: ANTHROPIC_API_KEY holds the key of a service",
         "none is left out: it has no `command` and no `url`",
         "list is left out: it is no table or object",
+        "we.b is left out: project has one of that name",
+        "web_ is left out: its name must be",
     ] {
         assert!(diagnostics.iter().any(|text| text.contains(words)), "{words}: {diagnostics:#?}");
     }
-    assert_eq!(diagnostics.len(), 7, "{diagnostics:#?}");
+    assert_eq!(diagnostics.len(), 9, "{diagnostics:#?}");
 }
 
 #[test]
@@ -121,4 +127,36 @@ fn a_file_that_cannot_be_read_is_named_and_the_others_count() {
     assert_eq!(configs.len(), 1);
     assert!(diagnostics[0].contains("not a regular file"), "{diagnostics:?}");
     assert!(diagnostics[1].contains("Its MCP servers are not used."), "{diagnostics:?}");
+}
+
+#[test]
+fn variables_have_defaults_and_the_rest_of_a_text_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sources = sources(folder.path());
+    sources.variables = Some(std::sync::Arc::new(|name| match name {
+        "A" => Some("one".to_owned()),
+        "EMPTY" => Some(String::new()),
+        _ => None,
+    }));
+    let read = |text: &str| {
+        let own = vec![("mine".to_owned(), json!({"command": text}))];
+        let (configs, diagnostics) = all(&McpSources { own, ..sources.clone() }, false);
+        match configs.first().map(|config| &config.way) {
+            Some(McpWay::Stdio { command, .. }) => command.clone(),
+            _ => diagnostics.concat(),
+        }
+    };
+    assert_eq!(read("x ${A} y"), "x one y");
+    assert_eq!(read("${B:-two}${EMPTY:-three}"), "twothree");
+    assert_eq!(read("${B:-}|$A|${A"), "|$A|${A");
+    assert!(read("${B}").contains("the variable B is not set"));
+}
+
+#[test]
+fn names_are_what_services_take() {
+    assert_eq!(wire_name("time", "get_current_time"), "mcp__time__get_current_time");
+    assert_eq!(wire_name("my server", "a.b/c"), "mcp__my_server__a_b_c");
+    let (one, other) = (wire_name("s", &"x".repeat(90)), wire_name("s", &"x".repeat(91)));
+    assert_eq!((one.len(), other.len()), (64, 64));
+    assert_ne!(one, other);
 }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod config;
+mod edit;
 mod mentions;
 mod offer;
 mod remote;

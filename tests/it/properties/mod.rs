@@ -8,6 +8,7 @@
 
 mod agent_files;
 mod answers;
+mod brought;
 mod choices;
 mod exports;
 mod pages;
@@ -32,7 +33,7 @@ pub struct Property {
     pub seeds: &'static str,
 }
 
-pub const ALL: [Property; 16] = [
+pub const ALL: [Property; 18] = [
     Property { name: "sanitizer", check: text::sanitizer, seeds: "" },
     Property { name: "columns", check: text::columns, seeds: "" },
     Property { name: "answers", check: answers::answers, seeds: "providers" },
@@ -49,4 +50,6 @@ pub const ALL: [Property; 16] = [
     Property { name: "config", check: settings::config, seeds: "" },
     Property { name: "git_settings", check: repository::git_settings, seeds: "" },
     Property { name: "views", check: views::views, seeds: "" },
+    Property { name: "hooks", check: brought::hooks, seeds: "" },
+    Property { name: "servers", check: brought::servers, seeds: "" },
 ];
