@@ -165,6 +165,7 @@ impl Hooks {
             own: heard.collect(),
             agent_id: id.map(Arc::from),
             agent_type: agent_type.map(Arc::from),
+            ..AgentHooks::default()
         }
     }
 
@@ -216,9 +217,17 @@ pub struct AgentHooks {
     /// `None` for the main agent.
     agent_id: Option<Arc<str>>,
     agent_type: Option<Arc<str>>,
+    /// Those that do not run, by what is trusted of them.
+    left_out: Arc<[String]>,
 }
 
 impl AgentHooks {
+    /// Returns the same hooks without those of which this is trusted.
+    #[must_use]
+    pub fn without(self, left_out: Vec<String>) -> Self {
+        Self { left_out: left_out.into(), ..self }
+    }
+
     #[must_use]
     pub fn session_hooks(&self) -> &Hooks {
         &self.hooks

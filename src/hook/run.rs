@@ -63,8 +63,18 @@ impl AgentHooks {
         self.handlers(event).next().is_some()
     }
 
+    /// Lists what runs at this event, by what is trusted of it.
+    #[must_use]
+    pub fn running_at(&self, event: HookEvent) -> Vec<String> {
+        self.handlers(event).map(|handler| handler.trust_text()).collect()
+    }
+
     fn handlers(&self, event: HookEvent) -> impl Iterator<Item = &Arc<HookHandler>> {
-        let is_meant = move |handler: &&Arc<HookHandler>| handler.event == event && self.hooks.lets_run(handler);
+        let is_left_out =
+            |handler: &HookHandler| !self.left_out.is_empty() && self.left_out.contains(&handler.trust_text());
+        let is_meant = move |handler: &&Arc<HookHandler>| {
+            handler.event == event && self.hooks.lets_run(handler) && !is_left_out(handler)
+        };
         self.hooks.handlers().iter().chain(self.own.iter()).filter(is_meant)
     }
 

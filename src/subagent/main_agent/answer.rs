@@ -100,7 +100,7 @@ impl Answering {
         let mut said = tokio::select! {
             biased;
             () = agent.cancel.cancelled() => Vec::new(),
-            said = self.lead.hooks.take(&self.tree) => said,
+            said = self.lead.hooks.take(&self.tree, &self.lead.definition) => said,
         };
         if let Some((_, text)) = message {
             match agent.submit_prompt(text).await {

@@ -30,6 +30,10 @@ pub(in crate::subagent) struct SessionHooks(Arc<Mutex<Greeting>>);
 struct Greeting {
     /// Those that run at the beginning.
     running: Option<JoinHandle<Vec<String>>>,
+    /// What has begun: `startup`, `resume` or `clear`; empty before anything has.
+    source: &'static str,
+    /// Which hooks have heard of that, by what is trusted of them.
+    heard: Vec<String>,
     /// What they have said, until it is read.
     said: Vec<String>,
 }
@@ -37,24 +41,38 @@ struct Greeting {
 impl SessionHooks {
     /// Runs the hooks at the beginning of a conversation, beside everything else.
     pub(in crate::subagent) fn begin(&self, tree: &Tree, definition: &MainAgentDefinition, source: &'static str) {
-        let (listener, tree) = (listener(tree, definition), tree.clone());
-        if ![HookEvent::SessionStart, HookEvent::SessionEnd].into_iter().any(|event| listener.hooks.listen_to(event)) {
-            return;
-        }
-        let running = tokio::spawn(async move {
-            if source == "clear" {
-                end(&listener, &tree, source).await;
-            }
-            let stop = tree.setup().hooks.stopping();
-            let verdict =
-                fire(&listener, &tree, (HookEvent::SessionStart, source), json!({"source": source}), stop).await;
-            verdict.contexts.iter().map(|text| context_words(HookEvent::SessionStart, text)).collect()
+        let listener = listener(tree, definition);
+        let heard = listener.hooks.running_at(HookEvent::SessionStart);
+        let has_hooks = !heard.is_empty() || listener.hooks.listen_to(HookEvent::SessionEnd);
+        let running = has_hooks.then(|| {
+            let tree = tree.clone();
+            tokio::spawn(async move {
+                if source == "clear" {
+                    end(&listener, &tree, source).await;
+                }
+                greet(&listener, &tree, source).await
+            })
         });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).running = Some(running);
+        let mut greeting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (greeting.source, greeting.heard, greeting.running) = (source, heard, running);
+    }
+
+    /// Runs the hooks at the beginning that the user has trusted since, and returns what they say.
+    async fn greet_late(&self, tree: &Tree, definition: &MainAgentDefinition) -> Vec<String> {
+        let mut late = listener(tree, definition);
+        let source = {
+            let mut greeting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let heard = std::mem::take(&mut greeting.heard);
+            greeting.heard = late.hooks.running_at(HookEvent::SessionStart);
+            late.hooks = late.hooks.without(heard);
+            greeting.source
+        };
+        let has_hooks = !source.is_empty() && late.hooks.listen_to(HookEvent::SessionStart);
+        if has_hooks { greet(&late, tree, source).await } else { Vec::new() }
     }
 
     /// Waits for the hooks at the beginning, and returns what they have said, once.
-    pub(in crate::subagent) async fn take(&self, tree: &Tree) -> Vec<String> {
+    pub(in crate::subagent) async fn take(&self, tree: &Tree, definition: &MainAgentDefinition) -> Vec<String> {
         let running = self.0.lock().unwrap_or_else(PoisonError::into_inner).running.take();
         if let Some(mut running) = running {
             let said = if let Ok(said) = timeout(SAID_AFTER, &mut running).await {
@@ -66,7 +84,10 @@ impl SessionHooks {
             };
             self.put_back(said.unwrap_or_default());
         }
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).said)
+        let late = self.greet_late(tree, definition).await;
+        let mut said = std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).said);
+        said.extend(late);
+        said
     }
 
     /// Keeps what was said for the next message.
@@ -79,6 +100,12 @@ impl SessionHooks {
 pub(in crate::subagent) async fn end_session(tree: &Tree, definition: &MainAgentDefinition, reason: &'static str) {
     end(&listener(tree, definition), tree, reason).await;
     tree.setup().hooks.end().await;
+}
+
+async fn greet(listener: &HookListener, tree: &Tree, source: &'static str) -> Vec<String> {
+    let (event, fields) = ((HookEvent::SessionStart, source), json!({"source": source}));
+    let verdict = fire(listener, tree, event, fields, tree.setup().hooks.stopping()).await;
+    verdict.contexts.iter().map(|text| context_words(HookEvent::SessionStart, text)).collect()
 }
 
 async fn end(listener: &HookListener, tree: &Tree, reason: &'static str) {

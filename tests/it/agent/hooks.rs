@@ -22,7 +22,16 @@ type Told = Arc<Mutex<Vec<Value>>>;
 
 /// Returns hooks as settings name them, run by a function of what they are told and of their command.
 fn hooks(settings: &Value, run: impl Fn(&Value, &str) -> HookExit + Send + Sync + 'static) -> (Hooks, Told) {
-    let source = HookSource { place: "settings.json".into(), is_projects: false, is_managed: false };
+    hooks_of(settings, false, run)
+}
+
+/// The same, of the project or not.
+fn hooks_of(
+    settings: &Value,
+    is_projects: bool,
+    run: impl Fn(&Value, &str) -> HookExit + Send + Sync + 'static,
+) -> (Hooks, Told) {
+    let source = HookSource { place: "settings.json".into(), is_projects, is_managed: false };
     let (handlers, faults) = HookHandler::read(settings, &source);
     assert_eq!(faults, Vec::<String>::new());
     let told = Told::default();
@@ -268,6 +277,22 @@ async fn a_message_that_a_hook_blocks_is_taken_back_and_context_is_added_to_anot
         assert!(read.contains(words), "no {words:?} in {read}");
     }
     assert!(!read.contains("secret"), "{read}");
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn hooks_that_are_trusted_later_hear_of_the_beginning_with_the_next_message() {
+    let provider = script(&[reply(json!({}), vec![json!({"say": "done"})])]);
+    let (hooks, told) = hooks_of(&on(&[("SessionStart", "startup")]), true, |_, _| ended(0, "welcome", ""));
+    let mut session = Session::start(with_hooks(provider.clone(), hooks.clone()));
+    session.ask("one").await;
+    assert!(told.lock().unwrap().is_empty(), "it waits for trust");
+    hooks.trust(["SessionStart startup: guard".to_owned()]);
+    for text in ["two", "three"] {
+        session.ask(text).await;
+        assert_eq!(told.lock().unwrap().len(), 1, "once");
+    }
+    assert!(format!("{:?}", provider.requests()[1].messages).contains("SessionStart hook: welcome"));
     session.quit().await;
 }
 
