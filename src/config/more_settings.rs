@@ -1,4 +1,4 @@
-//! What of a settings file counts beside permissions: hooks, and variables for commands.
+//! What of a settings file counts beside permissions: hooks, variables for commands, the model.
 //!
 //! Owns which keys count, which are known and do nothing here, and which are neither. Leaves what they mean to `hook` and
 //! `services`. Source: the reference of Claude Code's settings. Invariant: each key of a file is one of the three, and named.
@@ -14,6 +14,7 @@ pub struct MoreSettings {
     pub disables_hooks: bool,
     /// Whether only the organization's hooks run.
     pub only_managed_hooks: bool,
+    pub model: Option<String>,
     /// Variables for commands.
     pub variables: Vec<(String, String)>,
     /// Every key of the file, in its order.
@@ -32,7 +33,7 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 7] = [
+const USED: [&str; 8] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
@@ -40,11 +41,12 @@ const USED: [&str; 7] = [
     "disableAllHooks",
     "allowManagedHooksOnly",
     "env",
+    "model",
 ];
 
 /// Keys of Claude Code that do nothing here.
 #[rustfmt::skip]
-const UNUSED: [&str; 72] = [
+const UNUSED: [&str; 71] = [
     "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers", "alwaysThinkingEnabled",
     "apiKeyHelper", "attribution", "autoCompactEnabled", "autoConnectIde", "autoMemoryDirectory", "autoMemoryEnabled",
     "autoMode", "autoUpdates", "autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport",
@@ -53,7 +55,7 @@ const UNUSED: [&str; 72] = [
     "disableSkillShellExecution", "editorMode", "effortLevel", "enableAllProjectMcpServers", "enabledMcpjsonServers",
     "enabledPlugins", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
     "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID", "gcpAuthRefresh",
-    "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions", "language", "minimumVersion", "model",
+    "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions", "language", "minimumVersion",
     "modelOverrides", "otelHeadersHelper", "outputStyle", "pluginConfigs", "plansDirectory", "preferredNotifChannel",
     "prefersReducedMotion", "promptSuggestionEnabled", "respectGitignore", "sandbox", "showThinkingSummaries",
     "showTurnDuration", "skipDangerousModePermissionPrompt", "skipWebFetchPreflight", "spinnerTipsEnabled",
@@ -73,8 +75,9 @@ impl MoreSettings {
                 ("hooks", hooks) => read.hooks = Some(hooks.clone()),
                 ("disableAllHooks", Value::Bool(on)) => read.disables_hooks = *on,
                 ("allowManagedHooksOnly", Value::Bool(on)) => read.only_managed_hooks = *on,
+                ("model", Value::String(name)) if !name.trim().is_empty() => read.model = Some(name.clone()),
                 ("env", Value::Object(variables)) => read.take_variables(variables),
-                ("disableAllHooks" | "allowManagedHooksOnly" | "env", _) => {
+                ("disableAllHooks" | "allowManagedHooksOnly" | "env" | "model", _) => {
                     read.errors.push(format!("`{key}` has a value that is not understood; it does nothing."));
                 }
                 _ => {}

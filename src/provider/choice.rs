@@ -24,6 +24,8 @@ const LONGEST_NAME: usize = 64;
 pub struct ModelPreferences {
     pub flag: Option<String>,
     pub config: Option<String>,
+    /// What settings made for another program name; it counts where its service is at hand.
+    pub settings: Option<String>,
     pub env: ProviderEnv,
 }
 
@@ -153,9 +155,12 @@ pub fn meant_instead(wish: &str, table: &ProviderTable) -> String {
 /// fails on a missing key.
 pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
     let wish = wishes.flag.as_deref().or(wishes.config.as_deref()).map(str::trim).filter(|wish| !wish.is_empty());
-    match wish {
-        Some(wish) => wished(wish, &wishes.env),
-        None => configured(&wishes.env),
+    if let Some(wish) = wish {
+        return wished(wish, &wishes.env);
+    }
+    match wishes.settings.as_deref().map(|wish| wished(wish.trim(), &wishes.env)) {
+        Some(Ok(choice @ ModelChoice::Connect(_))) => Ok(choice),
+        _ => configured(&wishes.env),
     }
 }
 

@@ -29,7 +29,11 @@ fn how_to_connect() -> String {
 
 /// Returns `true` if the model that the user has chosen is answered by a service that may have models of any name.
 pub(super) fn serves_any_model(config: &Config, services: &ProviderEnv) -> bool {
-    match choose(&ModelPreferences { flag: None, config: config.model.clone(), env: services.clone() }) {
+    match choose(&ModelPreferences {
+        config: config.model.clone(),
+        env: services.clone(),
+        ..ModelPreferences::default()
+    }) {
         Ok(ModelChoice::Connect(chosen)) => chosen.endpoint.provider.local || chosen.endpoint.provider.any_model,
         Ok(ModelChoice::Probe { wish, .. }) => wish.is_some(),
         Ok(ModelChoice::Offline) | Err(_) => false,
@@ -225,7 +229,7 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLi
         if let Some(known) = others.get(name) {
             return Ok(known.clone());
         }
-        let wishes = ModelPreferences { flag: Some(name.to_owned()), config: None, env: env.clone() };
+        let wishes = ModelPreferences { flag: Some(name.to_owned()), env: env.clone(), ..ModelPreferences::default() };
         let Ok(ModelChoice::Connect(chosen)) = choose(&wishes) else { return Err(unknown()) };
         let (provider, model) = connect(chosen, &rate_limiters);
         let found = Connection { provider, model: Arc::new(model) };

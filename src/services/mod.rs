@@ -89,6 +89,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     say(&diagnostics, &sink).await;
     let says = options.front_end != FrontEnd::Headless && saved.is_none();
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
+    let settings_model = settings.model().map(str::to_owned);
     let approvals = ApprovalQueue::default();
     kept.agents = agent_files(options.kind, &library, &sink).await;
     let made_of = permissions::MadeOf {
@@ -139,7 +140,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     prepare_schemas(&tree);
     let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
-    let wishes = wishes(&options, &config, services);
+    let wishes = wishes(&options, &config, (settings_model, services));
     let means = connect_means(options.front_end, rate_limiters, paths.as_ref());
     let resolve = tree.setup().resolve_model.clone();
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
@@ -229,9 +230,9 @@ fn at_front(
 }
 
 /// Returns which models were asked for.
-fn wishes(options: &Options, config: &Config, env: ProviderEnv) -> ModelPreferences {
+fn wishes(options: &Options, config: &Config, (settings, env): (Option<String>, ProviderEnv)) -> ModelPreferences {
     let meant = |model: &Option<String>| connection::meant(model.clone(), &config.aliases);
-    ModelPreferences { flag: meant(&options.model), config: meant(&config.model), env }
+    ModelPreferences { flag: meant(&options.model), config: meant(&config.model), settings: meant(&settings), env }
 }
 
 /// Returns how fast the offline model speaks.

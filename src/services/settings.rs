@@ -24,6 +24,8 @@ pub struct SessionSettings {
     pub(super) reach: HookReach,
     /// The stronger ones later.
     variables: Vec<Said<(String, String)>>,
+    /// The model to use; a project's file cannot choose who reads the conversation, and at what price.
+    model: Option<String>,
     files: Vec<SettingsSummary>,
     /// What is said of files that cannot be used.
     unread: Vec<Diagnostic>,
@@ -44,7 +46,10 @@ impl SessionSettings {
         for file in files {
             let (more, is_projects) = (&file.more, file.tier.is_projects());
             let is_managed = file.tier == SettingsTier::Managed;
-            let (path, tier, keys) = (file.path.clone(), file.tier, more.keys.clone());
+            let (path, tier, mut keys) = (file.path.clone(), file.tier, more.keys.clone());
+            if let Some((_, kind)) = keys.iter_mut().find(|(key, _)| key == "model" && is_projects) {
+                *kind = SettingsKey::Unused;
+            }
             all.files.push(SettingsSummary { path, tier, keys });
             let mut say = |text: String| diagnostics.push(Diagnostic::in_file(&file.path, text));
             more.errors.iter().cloned().for_each(&mut say);
@@ -61,6 +66,9 @@ impl SessionSettings {
                 (true, SettingsTier::User) => all.reach.only_managed = true,
                 // A stranger's file does not switch off the user's guards.
                 (true, SettingsTier::Local | SettingsTier::Project) => all.reach.without_projects = true,
+            }
+            if !is_projects && all.model.is_none() {
+                all.model.clone_from(&more.model);
             }
             all.reach.only_managed |= more.only_managed_hooks && is_managed;
             let variables = more.variables.iter().cloned().map(|value| Said { value, is_projects });
@@ -87,6 +95,12 @@ impl SessionSettings {
             set.push(said.value.clone());
         }
         set
+    }
+
+    /// Returns the model that the user's or the organization's settings name.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     /// Lists the files, the strongest first.

@@ -44,7 +44,12 @@ fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
 }
 
 fn wish(flag: &str, set: &[(&str, &str)]) -> String {
-    say(choose(&ModelPreferences { flag: Some(flag.to_owned()), config: Some("offline".to_owned()), env: env(set) }))
+    say(choose(&ModelPreferences {
+        flag: Some(flag.to_owned()),
+        config: Some("offline".to_owned()),
+        settings: None,
+        env: env(set),
+    }))
 }
 
 const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "a");
@@ -58,6 +63,7 @@ fn flag_then_config_then_key_then_local_server() {
         say(choose(&ModelPreferences {
             flag: flag.map(str::to_owned),
             config: config.map(str::to_owned),
+            settings: None,
             env: env(set),
         }))
     };
@@ -147,6 +153,21 @@ fn ollama_is_looked_for_where_its_own_variable_says() {
 }
 
 #[test]
+fn what_other_settings_name_counts_where_its_service_is_at_hand() {
+    let by = |config: Option<&str>, settings: &str, set: &[(&str, &str)]| {
+        let config = config.map(str::to_owned);
+        say(choose(&ModelPreferences { flag: None, config, settings: Some(settings.to_owned()), env: env(set) }))
+    };
+    assert!(by(None, "opus", &[CLAUDE]).starts_with("anthropic/claude-opus"), "{}", by(None, "opus", &[CLAUDE]));
+    for (settings, set, expected) in
+        [("opus", GPT, "openai/gpt-5.2"), ("default", CLAUDE, "anthropic/claude-sonnet"), ("", CLAUDE, "anthropic/")]
+    {
+        assert!(by(None, settings, &[set]).starts_with(expected), "{settings}: {}", by(None, settings, &[set]));
+    }
+    assert!(by(Some("haiku"), "opus", &[CLAUDE]).starts_with("anthropic/claude-haiku"));
+}
+
+#[test]
 fn an_address_is_shown_without_its_password() {
     let words = say(choose(&ModelPreferences {
         env: env(&[("OPENAI_BASE_URL", "http://me:hush@localhost:8000/v1?key=hush")]),
@@ -179,8 +200,8 @@ fn connecting_makes_a_provider_that_knows_its_name_and_model() {
     for (flag, name, display) in [("haiku", "anthropic", "haiku 5.5"), ("ollama/qwen3", "ollama", "qwen3")] {
         let wishes = ModelPreferences {
             flag: Some(flag.to_owned()),
-            config: None,
             env: env(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")]),
+            ..ModelPreferences::default()
         };
         let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
         let (provider, model) = connect(endpoint, &RateLimiters::default());
@@ -209,7 +230,7 @@ fn a_gateway_on_this_machine_has_no_price_that_is_known() {
         ("ollama/qwen3", ("OPENAI_API_KEY", "k"), true),
     ] {
         let env = env(&[set]);
-        let wishes = ModelPreferences { flag: Some(flag.to_owned()), config: None, env: env.clone() };
+        let wishes = ModelPreferences { flag: Some(flag.to_owned()), config: None, settings: None, env: env.clone() };
         let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
         assert_eq!(env.is_behind_gateway(&endpoint.endpoint.provider.name), !price_is_known);
         let (_, model) = connect(endpoint, &RateLimiters::default());
@@ -219,7 +240,8 @@ fn a_gateway_on_this_machine_has_no_price_that_is_known() {
 
 #[test]
 fn keys_are_never_printed() {
-    let wishes = ModelPreferences { flag: None, config: None, env: env(&[("ANTHROPIC_API_KEY", "sk-secret")]) };
+    let wishes =
+        ModelPreferences { flag: None, config: None, settings: None, env: env(&[("ANTHROPIC_API_KEY", "sk-secret")]) };
     let words = format!("{wishes:?} {:?}", choose(&wishes));
     assert!(words.contains("***") && !words.contains("sk-secret"), "{words}");
 }

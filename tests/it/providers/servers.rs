@@ -67,7 +67,7 @@ fn a_key_that_goes_out_in_clear_is_noticed() {
             "OPENAI_API_KEY" => key.map(str::to_owned),
             _ => None,
         });
-        let wishes = ModelPreferences { flag: Some("openai/m".to_owned()), config: None, env };
+        let wishes = ModelPreferences { flag: Some("openai/m".to_owned()), config: None, settings: None, env };
         let Ok(ModelChoice::Connect(chosen)) = choose(&wishes) else { panic!("{base}") };
         chosen.endpoint.exposed_host().map(str::to_owned)
     };

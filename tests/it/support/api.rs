@@ -37,7 +37,7 @@ impl Api {
             _ => None,
         });
         let Ok(ModelChoice::Connect(endpoint)) =
-            choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, env })
+            choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, settings: None, env })
         else {
             panic!("no connection is chosen");
         };
