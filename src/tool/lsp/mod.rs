@@ -74,7 +74,7 @@ impl LanguageServers {
         let words = match tokio::time::timeout_at(limit, self.server(settings, context)).await {
             Ok(Ok(server)) => {
                 let Some(text) = text_of(&path).await else { return output };
-                server.tell(&path, settings.language_of(&path), text);
+                server.tell(&path, settings.language_of(&path), text, &context.freshness);
                 let found = tokio::select! {
                     found = server.report(&path, limit, CLEAN_PAUSE) => found,
                     () = context.cancel.cancelled() => None,
@@ -85,7 +85,7 @@ impl LanguageServers {
                     output.summary = format!("{} · {}", output.summary, found.counts());
                     words += &found.words(&name, &shown(&path));
                 }
-                for (path, found) in server.late(&path, MAX_LATE) {
+                for (path, found) in server.late(&path, MAX_LATE, &context.freshness) {
                     words += &found.words(&format!("{name}, later"), &shown(&path));
                 }
                 words + &self.end_of(settings, context, &server)

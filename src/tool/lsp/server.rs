@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use reqwest::Url;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::report::FileReport;
 use super::wire::{Frames, Published, framed};
 use crate::sandbox::SandboxPolicy;
-use crate::tool::Shell;
+use crate::tool::{Freshness, Shell};
 
 /// How long it may take to get ready.
 const READY_LIMIT: Duration = Duration::from_mins(1);
@@ -80,8 +80,10 @@ struct FileState {
     version: i64,
     /// What it has said of this version.
     found: Option<FileReport>,
-    /// What an agent was told last.
+    /// What its editor was told last.
     reported: Option<FileReport>,
+    /// The agent that changed it last, by what it has read.
+    editor: Weak<Freshness>,
 }
 
 impl Heard {
@@ -128,12 +130,13 @@ impl LanguageServer {
         self.heard.state().ended.clone()
     }
 
-    /// Tells it what is in a file now.
-    pub(super) fn tell(&self, path: &Path, language: String, text: String) {
+    /// Tells it what is in a file that an agent has changed.
+    pub(super) fn tell(&self, path: &Path, language: String, text: String, editor: &Arc<Freshness>) {
         let version = {
             let mut state = self.heard.state();
             let file = state.files.entry(path.to_path_buf()).or_default();
             file.version += 1;
+            file.editor = Arc::downgrade(editor);
             file.found = None;
             file.version
         };
@@ -175,11 +178,12 @@ impl LanguageServer {
         found
     }
 
-    /// Returns what it has said of other files since an agent was told, with what it said before.
-    pub(super) fn late(&self, except: &Path, most: usize) -> Vec<(PathBuf, FileReport)> {
+    /// Returns what it has said of other files that an agent has changed, since that was told.
+    pub(super) fn late(&self, except: &Path, most: usize, editor: &Arc<Freshness>) -> Vec<(PathBuf, FileReport)> {
         let mut state = self.heard.state();
         let mut late = Vec::new();
-        for (path, file) in state.files.iter_mut().filter(|(path, _)| *path != except) {
+        let is_own = |file: &FileState| std::ptr::eq(file.editor.as_ptr(), Arc::as_ptr(editor));
+        for (path, file) in state.files.iter_mut().filter(|(path, file)| *path != except && is_own(file)) {
             let Some(found) = file.found.clone().filter(|found| file.reported.as_ref() != Some(found)) else {
                 continue;
             };
@@ -205,7 +209,7 @@ struct Talk {
 impl Talk {
     async fn say(&mut self, message: &Value) -> Result<(), String> {
         let sent = timeout(WRITE_LIMIT, self.stream.write_all(&framed(message))).await;
-        sent.map_err(|_| "it no longer reads".to_owned())?.map_err(|error| format!("it cannot be reached: {error}"))
+        sent.map_err(|_| "it no longer reads".to_owned())?.map_err(|_| "it has exited".to_owned())
     }
 
     /// Waits for its next message. May be given up and called again at any time.

@@ -67,7 +67,7 @@ async fn write(bench: &Bench, tools: &ToolSet, name: &str, content: &str) -> Too
 
 #[tokio::test]
 async fn errors_follow_the_result_of_an_edit() {
-    let bench = Bench::new();
+    let mut bench = Bench::new();
     let (tools, pid) = servers(&bench, &shell(), true);
     let other = write(&bench, &tools, "a.txt", "BAD").await;
     assert!(!text(&other).contains("fake") && !pid.exists(), "no server is for it: {}", text(&other));
@@ -80,6 +80,10 @@ async fn errors_follow_the_result_of_an_edit() {
     assert!(!text(&fixed).contains("fake"), "{}", text(&fixed));
     let late = write(&bench, &tools, "b.zz", "LATE").await;
     assert!(!text(&late).contains("fake"), "{}", text(&late));
+    let mine = std::mem::take(&mut bench.context.freshness);
+    let other = write(&bench, &tools, "d.zz", "good").await;
+    assert!(!text(&other).contains("fake"), "another agent did not change it: {}", text(&other));
+    bench.context.freshness = mine;
     let next = write(&bench, &tools, "c.zz", "good").await;
     assert!(text(&next).ends_with("\n[fake, later: 1 error in b.zz]\n1:3 error: found later"), "{}", text(&next));
     let process = PathBuf::from(format!("/proc/{}", std::fs::read_to_string(&pid).unwrap().trim()));
