@@ -14,7 +14,9 @@ use super::ResultPart;
 use super::pixels::pixels;
 
 /// Bytes of a picture: in base64, in which it travels, these are the 5 MiB that services take.
-pub const IMAGE_BYTES: u64 = (5 << 20) / 4 * 3;
+pub(super) const IMAGE_BYTES: u64 = (5 << 20) / 4 * 3;
+/// Bytes of a picture that is read, to be made smaller if services take no such one.
+pub const PICTURE_FILE_BYTES: u64 = 32 << 20;
 /// Pixels of a picture's longer side that services take.
 const IMAGE_SIDE: u32 = 8_000;
 const MARK: &str = "[Image #";
@@ -77,7 +79,7 @@ impl PictureFacts {
     pub fn of(bytes: &[u8]) -> Result<Self, String> {
         let media_type = picture_type(bytes).ok_or("is no PNG, JPEG, GIF or WebP image")?;
         if bytes.len() as u64 > IMAGE_BYTES {
-            return Err(too_large(bytes.len() as u64));
+            return Err(too_large(bytes.len() as u64, IMAGE_BYTES));
         }
         let Some((width, height)) = pixels(bytes) else {
             return Err(format!("begins like {media_type} but is not a complete image. Check the file."));
@@ -115,9 +117,9 @@ pub fn checked_picture(data: &str) -> Result<ResultPart, &'static str> {
 }
 
 /// Says that a picture of so many bytes is not sent.
-pub fn too_large(bytes: u64) -> String {
+pub fn too_large(bytes: u64, limit: u64) -> String {
     let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10);
-    format!("is an image of {}; the limit is {}. Make a smaller copy first.", megabytes(bytes), megabytes(IMAGE_BYTES))
+    format!("is an image of {}; the limit is {}. Make a smaller copy first.", megabytes(bytes), megabytes(limit))
 }
 
 /// Returns what stands for a picture in a text.

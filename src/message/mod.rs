@@ -26,6 +26,7 @@ mod sanitize;
 mod search;
 mod secret;
 mod served;
+mod shrinking;
 mod speakers;
 mod tool;
 mod transcript;
@@ -33,7 +34,7 @@ mod usage;
 
 pub use address::is_near;
 pub use attachment::{
-    Attachment, Attachments, DOCUMENT_BYTES, IMAGE_BYTES, PDF, PictureFacts, attachment_type, checked_picture,
+    Attachment, Attachments, DOCUMENT_BYTES, PDF, PICTURE_FILE_BYTES, PictureFacts, attachment_type, checked_picture,
     picture_mark, picture_numbers, picture_type, too_large, without_picture_marks,
 };
 pub use budget::{BudgetLimit, Dollars, parse_tokens};
@@ -54,6 +55,7 @@ pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, sho
 pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, ServiceSearch};
 pub use secret::{KeySettings, Secret};
 pub use served::{ServedKind, ServedStep};
+pub use shrinking::FittedPicture;
 pub use speakers::{escape_tags, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};

@@ -11,7 +11,7 @@ use base64::Engine as _;
 
 use super::SessionError;
 use super::store::{create_private_dir, write_whole};
-use crate::message::{Attachment, Attachments, DOCUMENT_BYTES, IMAGE_BYTES, attachment_type, too_large};
+use crate::message::{Attachment, Attachments, DOCUMENT_BYTES, PICTURE_FILE_BYTES, attachment_type, too_large};
 
 /// Where pictures are kept. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -102,12 +102,12 @@ pub fn read_picture(path: &Path) -> Result<Vec<u8>, String> {
     if !facts.is_file() {
         return Err("is no file".to_owned());
     }
-    if facts.len() > IMAGE_BYTES {
-        return Err(too_large(facts.len()));
+    if facts.len() > PICTURE_FILE_BYTES {
+        return Err(too_large(facts.len(), PICTURE_FILE_BYTES));
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(unread)?;
-    file.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(unread)?;
+    file.take(PICTURE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unread)?;
     Ok(bytes)
 }
 

@@ -19,7 +19,8 @@ use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, cut, size};
 use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
 use crate::message::{
-    DOCUMENT_BYTES, IMAGE_BYTES, PDF, PictureFacts, ResultPart, picture_type, too_large, without_speakers,
+    DOCUMENT_BYTES, FittedPicture, PDF, PICTURE_FILE_BYTES, PictureFacts, ResultPart, picture_type, too_large,
+    without_speakers,
 };
 use crate::permission::ToolKind;
 
@@ -131,14 +132,17 @@ impl Kind {
 }
 
 fn image(file: File, mut bytes: Vec<u8>, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
-    if length > IMAGE_BYTES {
-        return Err(ToolOutput::error(format!("{shown} {}", too_large(length))));
+    if length > PICTURE_FILE_BYTES {
+        return Err(ToolOutput::error(format!("{shown} {}", too_large(length, PICTURE_FILE_BYTES))));
     }
-    file.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
-    let facts = PictureFacts::of(&bytes).map_err(|why| ToolOutput::error(format!("{shown} {why}")))?;
-    let PictureFacts { media_type, width, height, .. } = facts;
-    let words = format!("{media_type}, {width}×{height}, {}", size(bytes.len() as u64));
-    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    file.take(PICTURE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
+    let picture = FittedPicture::of(bytes).map_err(|why| ToolOutput::error(format!("{shown} {why}")))?;
+    let PictureFacts { media_type, width, height, .. } = picture.facts;
+    let mut words = format!("{media_type}, {width}×{height}, {}", size(picture.bytes.len() as u64));
+    if let Some((width, height)) = picture.before {
+        let _ = write!(words, ", made smaller from {width}×{height}");
+    }
+    let data = base64::engine::general_purpose::STANDARD.encode(&picture.bytes);
     let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
     output.content.push(ResultPart::Image { media_type: media_type.to_owned(), data });
     Ok(output)

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::app::composer::pictures::{PictureNews, PictureSource};
 use crate::config::Environment;
-use crate::message::{IMAGE_BYTES, PictureFacts, too_large};
+use crate::message::{FittedPicture, PICTURE_FILE_BYTES, too_large};
 use crate::program::SearchPath;
 use crate::session::{PictureStore, read_picture};
 
@@ -43,12 +43,12 @@ pub(super) fn attach(source: PictureSource, pictures: &PictureStore, cwd: &Path)
         }
     };
     let kept = bytes.and_then(|bytes| {
-        let facts = PictureFacts::of(&bytes)?;
-        let number = pictures.keep(&bytes).map_err(|error| format!("cannot be kept: {error}"))?;
-        Ok((number, facts))
+        let picture = FittedPicture::of(bytes)?;
+        let number = pictures.keep(&picture.bytes).map_err(|error| format!("cannot be kept: {error}"))?;
+        Ok((number, picture.words()))
     });
     match (kept, pasted) {
-        (Ok((number, facts)), _) => PictureNews::Attached { number, words: facts.words() },
+        (Ok((number, words)), _) => PictureNews::Attached { number, words },
         (Err(why), Some(pasted)) => PictureNews::Text { pasted, why: Some(format!("{name} {why}")) },
         (Err(why), None) => PictureNews::Nothing { why: format!("{name} {why}") },
     }
@@ -66,7 +66,9 @@ fn in_clipboard(cwd: &Path) -> Result<Vec<u8>, String> {
         }
         is_there = true;
         match printed(Command::new(path).args(arguments)) {
-            Some(bytes) if bytes.len() as u64 > IMAGE_BYTES => return Err(too_large(bytes.len() as u64)),
+            Some(bytes) if bytes.len() as u64 > PICTURE_FILE_BYTES => {
+                return Err(too_large(bytes.len() as u64, PICTURE_FILE_BYTES));
+            }
             Some(bytes) if !bytes.is_empty() => return Ok(bytes),
             _ => {}
         }
@@ -84,7 +86,7 @@ fn printed(command: &mut Command) -> Option<Vec<u8>> {
     let stdout = child.stdout.take()?;
     let reading = std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        stdout.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).ok().map(|_| bytes)
+        stdout.take(PICTURE_FILE_BYTES + 1).read_to_end(&mut bytes).ok().map(|_| bytes)
     });
     let until = Instant::now() + TIME_LIMIT;
     while Instant::now() < until && !reading.is_finished() {

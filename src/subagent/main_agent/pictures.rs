@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::EventKind;
-use crate::message::{AgentId, PictureFacts, picture_mark, sanitize_line};
+use crate::message::{AgentId, FittedPicture, picture_mark, sanitize_line};
 use crate::permission::{Access, AccessKind, Decision, Permissions};
 use crate::session::{PictureStore, read_picture};
 use crate::subagent::Command;
@@ -48,9 +48,9 @@ impl Tree {
                 // Of what is not there, the model may make something.
                 let Ok(path) = resolved(&name, &place.cwd, home.as_deref()).canonicalize() else { continue };
                 match attach(&path, &permissions, &pictures) {
-                    Ok((number, facts)) => {
+                    Ok((number, words)) => {
                         attached.push((end, number));
-                        told.push(format!("{}: {}, {}", picture_mark(number), sanitize_line(&name), facts.words()));
+                        told.push(format!("{}: {}, {}", picture_mark(number), sanitize_line(&name), words));
                     }
                     Err(why) => told.push(format!("Not attached: {} {why}", sanitize_line(&name))),
                 }
@@ -71,15 +71,15 @@ impl Tree {
 }
 
 /// Attaches a picture that agents may read without a question: a message may quote others, who name other files.
-fn attach(path: &Path, permissions: &Permissions, pictures: &PictureStore) -> Result<(u32, PictureFacts), String> {
+fn attach(path: &Path, permissions: &Permissions, pictures: &PictureStore) -> Result<(u32, String), String> {
     let access = Access::new("Read", AccessKind::Read { path: path.to_path_buf() });
     if permissions.decide(&access) != Decision::Allow {
         return Err("is out of reach here: paste its path instead, or copy it into the project".to_owned());
     }
     let bytes = read_picture(path)?;
-    let facts = PictureFacts::of(&bytes)?;
-    let number = pictures.keep(&bytes).map_err(|error| format!("cannot be kept: {error}"))?;
-    Ok((number, facts))
+    let picture = FittedPicture::of(bytes)?;
+    let number = pictures.keep(&picture.bytes).map_err(|error| format!("cannot be kept: {error}"))?;
+    Ok((number, picture.words()))
 }
 
 fn resolved(name: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {

@@ -12,6 +12,7 @@ mod brought;
 mod choices;
 mod exports;
 mod pages;
+mod pictures;
 mod records;
 mod repository;
 mod rights;
@@ -33,7 +34,7 @@ pub struct Property {
     pub seeds: &'static str,
 }
 
-pub const ALL: [Property; 18] = [
+pub const ALL: [Property; 19] = [
     Property { name: "sanitizer", check: text::sanitizer, seeds: "" },
     Property { name: "columns", check: text::columns, seeds: "" },
     Property { name: "answers", check: answers::answers, seeds: "providers" },
@@ -52,4 +53,5 @@ pub const ALL: [Property; 18] = [
     Property { name: "views", check: views::views, seeds: "" },
     Property { name: "hooks", check: brought::hooks, seeds: "" },
     Property { name: "servers", check: brought::servers, seeds: "" },
+    Property { name: "pictures", check: pictures::pictures, seeds: "pictures" },
 ];

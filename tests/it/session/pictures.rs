@@ -1,7 +1,7 @@
 //! The pictures of a session: their numbers, and their files.
 
 use base64::Engine as _;
-use belvedere::message::{PictureFacts, picture_numbers, without_picture_marks};
+use belvedere::message::{FittedPicture, PictureFacts, picture_numbers, without_picture_marks};
 use belvedere::session::{PictureStore, Secrets, Store, read_picture};
 
 use super::store;
@@ -49,4 +49,56 @@ fn what_services_refuse_is_refused_here() {
     assert!(PictureFacts::of(&large).unwrap_err().contains("4.0 MB; the limit is 3.9 MB"));
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read_picture(folder.path()).unwrap_err(), "is no file");
+}
+
+/// Returns a PNG of this size whose left half is red and whose right half is blue.
+fn halves(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let pixel = |x: u32| if x < width / 2 { [255, 0, 0] } else { [0, 0, 255] };
+    let data: Vec<u8> = (0..height).flat_map(|_| (0..width).flat_map(pixel)).collect();
+    encoder.write_header().unwrap().write_image_data(&data).unwrap();
+    bytes
+}
+
+fn pixels_of(bytes: &[u8]) -> Vec<u8> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut data = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut data).unwrap();
+    data
+}
+
+#[test]
+fn what_is_too_large_is_made_smaller() {
+    let wide = FittedPicture::of(halves(8_400, 20)).unwrap();
+    assert_eq!(wide.words(), "1568×3 png, made smaller from 8400×20");
+    let data = pixels_of(&wide.bytes);
+    let row = &data[..1_568 * 3];
+    assert!(row[..784 * 3].chunks(3).all(|pixel| pixel == [255, 0, 0]));
+    assert!(row[784 * 3..].chunks(3).all(|pixel| pixel == [0, 0, 255]));
+    // What stands behind the picture counts as well.
+    let padded = [halves(40, 30), vec![0; 4_000_000]].concat();
+    let small = FittedPicture::of(padded).unwrap();
+    assert_eq!((small.words().as_str(), small.before), ("40×30 png, made smaller from 40×30", Some((40, 30))));
+    assert_eq!(pixels_of(&small.bytes), pixels_of(&halves(40, 30)));
+    let fits = FittedPicture::of(halves(40, 30)).unwrap();
+    assert_eq!((fits.bytes, fits.before), (halves(40, 30), None));
+    let broken = FittedPicture::of(png(9_000, 2)).unwrap_err();
+    assert!(broken.contains("the limit is 8000 per side"), "what cannot be read is refused: {broken}");
+    let vast = FittedPicture::of(png(60_000, 60_000)).unwrap_err();
+    assert!(vast.contains("60000×60000 pixels"), "{vast}");
+}
+
+#[test]
+fn a_photo_is_turned_as_the_camera_was_held() {
+    // 32 pixels wide, 16 high, red on the left, with the orientation that calls for a quarter turn to the right.
+    let photo = include_bytes!("../../fixtures/pictures/turned.jpg");
+    let padded = [photo.as_slice(), &vec![0; 4_000_000]].concat();
+    let upright = FittedPicture::of(padded).unwrap();
+    assert_eq!(upright.words(), "16×32 png, made smaller from 32×16");
+    let data = pixels_of(&upright.bytes);
+    let (top, bottom) = data.split_at(data.len() / 2);
+    assert!(top.chunks(3).all(|pixel| pixel[0] > 200 && pixel[2] < 50), "red is on top");
+    assert!(bottom.chunks(3).all(|pixel| pixel[2] > 200 && pixel[0] < 50), "blue is below");
 }
