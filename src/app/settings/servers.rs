@@ -38,7 +38,7 @@ pub(in crate::app) static SERVERS: ListKind = ListKind {
     name: "servers",
     title: |_| "MCP servers".to_owned(),
     columns: 100,
-    head: None,
+    head: Some(|_| "enter show · r restart".to_owned()),
     has_query: false,
     entries: |app, _, columns| app.settings.servers.iter().map(|server| row(server, columns)).collect(),
     empty: "no MCP servers; add one with belvedere mcp add",
