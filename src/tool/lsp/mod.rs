@@ -2,7 +2,8 @@
 //!
 //! Owns which server is for a file, starting it at the first change, and how long a result waits for it. Leaves the protocol
 //! to `server`. Invariants: only servers of the user's own settings are started, in the sandbox unless those say otherwise; a
-//! change is never held up longer than [`WAIT`]; one that ends is started anew a bounded number of times, and said once.
+//! change is never held up longer than [`WAIT`], but by a server that has just started; one that ends is started anew a
+//! bounded number of times, and said once.
 
 mod report;
 mod server;
@@ -26,6 +27,8 @@ use crate::program::SearchPath;
 
 /// How long a result waits for what a server says of a change.
 const WAIT: Duration = Duration::from_millis(1_500);
+/// How long after a server's start a result waits for it: servers read the project first.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
 /// How much longer it waits after a server has found nothing.
 const CLEAN_PAUSE: Duration = Duration::from_millis(400);
 /// Bytes of a file that servers are told of.
@@ -74,6 +77,7 @@ impl LanguageServers {
         let words = match tokio::time::timeout_at(limit, self.server(settings, context)).await {
             Ok(Ok(server)) => {
                 let Some(text) = text_of(&path).await else { return output };
+                let limit = limit.max(server.started() + FIRST_WAIT);
                 server.tell(&path, settings.language_of(&path), text, &context.freshness);
                 let found = tokio::select! {
                     found = server.report(&path, limit, CLEAN_PAUSE) => found,

@@ -57,6 +57,7 @@ struct FileText {
 /// A server that runs, or did. It ends with the last of its handles.
 #[derive(Debug)]
 pub(super) struct LanguageServer {
+    started: Instant,
     told: mpsc::UnboundedSender<FileText>,
     heard: Arc<Heard>,
 }
@@ -122,7 +123,11 @@ impl LanguageServer {
             };
             saying.end(why);
         });
-        Self { told, heard }
+        Self { started: Instant::now(), told, heard }
+    }
+
+    pub(super) fn started(&self) -> Instant {
+        self.started
     }
 
     /// Says why it is over, if it is.
