@@ -62,6 +62,7 @@ impl Stage {
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
             zone: jiff::tz::TimeZone::UTC,
+            has_status_command: false,
             first: None,
         });
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());

@@ -41,6 +41,11 @@ impl Ticking {
 }
 
 impl Clock {
+    /// Returns how long the program runs.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.born)
+    }
+
     pub(super) fn new(born: Instant, movement: Movement) -> Self {
         Self { born, movement, attended: true }
     }

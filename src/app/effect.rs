@@ -3,13 +3,14 @@
 use super::agent_files::FileRequest;
 use super::composer::pictures::PictureSource;
 use super::settings::choices::UserChoice;
+use super::settings::status_command::StatusLineFacts;
 use super::timeline::PlaybackRequest;
 use super::view::log_scrollback::LogRequest;
 use crate::memory::MemoryRequest;
 use crate::message::ExportFormat;
 use crate::subagent::Command;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Command(Command),
     /// Read or change agent files; what comes of it arrives as `Event::AgentFiles`.
@@ -20,6 +21,8 @@ pub enum Effect {
     Memory(MemoryRequest),
     /// Read a picture and keep it; what comes of it arrives as `Event::Picture`.
     AttachPicture(PictureSource),
+    /// Tell the command of the user's status line of the session; its rows come back as `Event::StatusLineWritten`.
+    RunStatusLine(StatusLineFacts),
     /// List the models to choose from; they come back as `Event::ModelsListed`.
     ListModels,
     /// List the sessions to go on with; they come back as `Event::SessionsListed`.

@@ -40,6 +40,8 @@ pub enum Event {
         messages: usize,
         plan: RewindPlan,
     },
+    /// What the command of the user's status line has written.
+    StatusLineWritten(Vec<String>),
     /// What came of a request for memory files.
     Memory(MemoryAnswer),
     /// What came of a picture that was pasted.

@@ -60,6 +60,7 @@ pub use self::settings::choices::{Arrangement, UserChoice};
 pub use self::settings::servers::{MCP_USAGE, McpCommand, name_prompt};
 pub use self::settings::setup::{Editing, Movement, Setup};
 pub use self::settings::status::{Armed, Flash, FlashSubject, ModelFact, ModelState, StatusLine, Tone};
+pub use self::settings::status_command::StatusLineFacts;
 pub use self::view::folding::FoldedAway;
 pub use self::view::log_scrollback::{
     LoadedUpTo, LogMatch, LogNews, LogPage, LogRequest, LogSpan, StepView, begins_turn, fold_log,
@@ -74,7 +75,7 @@ use self::agent_files::AgentFilesPanel;
 use self::agents::requests::PendingRequests;
 use self::agents::tree::AgentTree;
 use self::agents::{cells, report, state};
-use self::clock::{Clock, SECOND, Ticking};
+use self::clock::{Clock, SECOND};
 use self::commands::CommandRows;
 use self::composer::messages::Messages;
 use self::input::Keyboard;
@@ -87,7 +88,8 @@ use self::settings::choices::Settings;
 use self::settings::memory::MemoryChoices;
 use self::settings::models::ModelChoices;
 use self::settings::sessions::SessionChoices;
-use self::settings::status;
+use self::settings::status_command::StatusCommand;
+use self::settings::{status, status_command};
 use self::timeline::{Playback, PlaybackRequest, Timeline, TimelineWindow};
 use self::view::pointer::Pointer;
 use self::view::{View, scroll};
@@ -114,6 +116,7 @@ pub struct App {
     sessions: SessionChoices,
     memory: MemoryChoices,
     status: StatusLine,
+    status_command: StatusCommand,
     title: String,
     /// The moment that is shown of a recorded session; `None` of one that runs.
     playback: Option<Playback>,
@@ -160,6 +163,7 @@ impl App {
                 sandbox: None,
                 zone: setup.zone,
             },
+            status_command: StatusCommand::new(setup.has_status_command),
             title: String::new(),
             playback: None,
             quitting: false,
@@ -207,6 +211,7 @@ impl App {
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
             Event::SessionsListed(sessions) => self.sessions.listed(sessions),
             Event::RewindPlanned { messages, plan } => overlay::rewind::planned(self, messages, plan),
+            Event::StatusLineWritten(rows) => self.status_command.written(rows),
             Event::Memory(answer) => settings::memory::answered(self, answer),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
@@ -237,6 +242,7 @@ impl App {
                 self.settings.keep_arrangement(self.view.arrangement(), &mut self.out);
             }
         }
+        status_command::tell(self);
         let mut effects = self.out.take_effects();
         if self.playback.is_some() {
             effects.retain(timeline::is_harmless);
@@ -297,24 +303,6 @@ impl App {
             let wishes = self.view.wishes(&self.tree());
             self.view.deal_columns(&wishes, room, &mut self.out);
         }
-    }
-
-    /// Returns when `Event::Wakeup` is due; `None` while nothing moves.
-    pub fn next_wakeup(&self) -> Option<Instant> {
-        let now = self.out.now();
-        let tick = self.tick().map(|every| self.clock.next_tick(every, now));
-        let parts = [self.out.next_wakeup(), self.keys.due(), self.approvals.due(), self.view.next_fold(now)];
-        parts.into_iter().chain([tick]).flatten().min()
-    }
-
-    fn tick(&self) -> Option<std::time::Duration> {
-        let agents = self.agents.running().map(|agent| Ticking::of(agent.phase)).max().unwrap_or(Ticking::Still);
-        // The timeline has no spinner: it moves by columns.
-        let agents = if self.shows_timeline() { agents.min(Ticking::Counts) } else { agents };
-        let drafts = self.overlay.wizard_is_open() && self.overlay.wizard().waits();
-        let wizard = if drafts { Ticking::Spins } else { Ticking::Still };
-        let commands = if self.commands.running() > 0 { Ticking::Counts } else { Ticking::Still };
-        self.clock.tick(Ticking::of(self.agents.main().phase).max(agents).max(wizard).max(commands))
     }
 
     /// Gives the focused pane another size.

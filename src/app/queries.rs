@@ -10,6 +10,7 @@ use ratatui::layout::Rect;
 use super::agent_files::{AgentFilesView, AgentPlaces, FilesLayout};
 use super::agents::Agents;
 use super::approvals::Approvals;
+use super::clock::Ticking;
 use super::composer::Composer;
 use super::keymap::{Context, Keymap};
 use super::layout::{LayoutMode, LayoutState, Regions, layout};
@@ -275,6 +276,29 @@ impl App {
         self.clock.spinner_frame(self.out.now())
     }
 
+    /// Returns when `Event::Wakeup` is due; `None` while nothing moves.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        let now = self.out.now();
+        let tick = self.tick().map(|every| self.clock.next_tick(every, now));
+        let parts = [self.out.next_wakeup(), self.keys.due(), self.approvals.due(), self.view.next_fold(now)];
+        parts.into_iter().chain([tick]).flatten().min()
+    }
+
+    pub(super) fn tick(&self) -> Option<std::time::Duration> {
+        let agents = self.agents.running().map(|agent| Ticking::of(agent.phase)).max().unwrap_or(Ticking::Still);
+        // The timeline has no spinner: it moves by columns.
+        let agents = if self.shows_timeline() { agents.min(Ticking::Counts) } else { agents };
+        let drafts = self.overlay.wizard_is_open() && self.overlay.wizard().waits();
+        let wizard = if drafts { Ticking::Spins } else { Ticking::Still };
+        let commands = if self.commands.running() > 0 { Ticking::Counts } else { Ticking::Still };
+        self.clock.tick(Ticking::of(self.agents.main().phase).max(agents).max(wizard).max(commands))
+    }
+
+    /// Returns what the command of the user's status line has written.
+    pub fn foot(&self) -> &[String] {
+        self.status_command.rows()
+    }
+
     pub fn regions(&self) -> Regions {
         let (size, tree) = (self.view.size(), self.tree());
         let wishes = self.view.wishes(&tree);
@@ -292,6 +316,7 @@ impl App {
                 approval_rows,
                 approval_room,
                 command_rows: self.commands.wanted_rows(),
+                foot_rows: u16::try_from(self.status_command.rows().len()).unwrap_or(0),
                 talk_rows,
                 panes: &wishes,
                 has_filed: self.agents.children().any(|agent| self.view.is_filed(agent)),

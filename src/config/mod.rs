@@ -21,7 +21,7 @@ use crate::permission::PermissionMode;
 use layer::Origin;
 
 pub use git::{git_branch, obeyed_by_git};
-pub use more_settings::{MoreSettings, SettingsKey};
+pub use more_settings::{MoreSettings, SettingsKey, StatusLineCommand};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
 pub use settings::{MANAGED, SettingsFile, SettingsTier, set_allow_rule, settings_files};

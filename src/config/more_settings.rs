@@ -1,4 +1,5 @@
-//! What of a settings file counts beside permissions: hooks, variables for commands, the model.
+//! What of a settings file counts beside permissions: hooks, variables for commands, the model, a line
+//! for the foot of the screen.
 //!
 //! Owns which keys count, which are known and do nothing here, and which are neither. Leaves what they mean to `hook` and
 //! `services`. Source: the reference of Claude Code's settings. Invariant: each key of a file is one of the three, and named.
@@ -15,12 +16,21 @@ pub struct MoreSettings {
     /// Whether only the organization's hooks run.
     pub only_managed_hooks: bool,
     pub model: Option<String>,
+    pub status_line: Option<StatusLineCommand>,
     /// Variables for commands.
     pub variables: Vec<(String, String)>,
     /// Every key of the file, in its order.
     pub keys: Vec<(String, SettingsKey)>,
     /// What is wrong with those that count.
     pub errors: Vec<String>,
+}
+
+/// A command that writes rows for the foot of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusLineCommand {
+    pub command: String,
+    /// Columns before each row.
+    pub padding: u16,
 }
 
 /// What becomes of a key.
@@ -33,7 +43,7 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 8] = [
+const USED: [&str; 9] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
@@ -42,11 +52,12 @@ const USED: [&str; 8] = [
     "allowManagedHooksOnly",
     "env",
     "model",
+    "statusLine",
 ];
 
 /// Keys of Claude Code that do nothing here.
 #[rustfmt::skip]
-const UNUSED: [&str; 71] = [
+const UNUSED: [&str; 70] = [
     "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers", "alwaysThinkingEnabled",
     "apiKeyHelper", "attribution", "autoCompactEnabled", "autoConnectIde", "autoMemoryDirectory", "autoMemoryEnabled",
     "autoMode", "autoUpdates", "autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport",
@@ -59,7 +70,7 @@ const UNUSED: [&str; 71] = [
     "modelOverrides", "otelHeadersHelper", "outputStyle", "pluginConfigs", "plansDirectory", "preferredNotifChannel",
     "prefersReducedMotion", "promptSuggestionEnabled", "respectGitignore", "sandbox", "showThinkingSummaries",
     "showTurnDuration", "skipDangerousModePermissionPrompt", "skipWebFetchPreflight", "spinnerTipsEnabled",
-    "spinnerTipsOverride", "spinnerVerbs", "statusLine", "strictKnownMarketplaces", "teammateMode", "terminalProgressBarEnabled",
+    "spinnerTipsOverride", "spinnerVerbs", "strictKnownMarketplaces", "teammateMode", "terminalProgressBarEnabled",
     "theme", "verbose", "voiceEnabled",
 ];
 
@@ -76,8 +87,9 @@ impl MoreSettings {
                 ("disableAllHooks", Value::Bool(on)) => read.disables_hooks = *on,
                 ("allowManagedHooksOnly", Value::Bool(on)) => read.only_managed_hooks = *on,
                 ("model", Value::String(name)) if !name.trim().is_empty() => read.model = Some(name.clone()),
+                ("statusLine", value) if status_line(value).is_some() => read.status_line = status_line(value),
                 ("env", Value::Object(variables)) => read.take_variables(variables),
-                ("disableAllHooks" | "allowManagedHooksOnly" | "env" | "model", _) => {
+                ("disableAllHooks" | "allowManagedHooksOnly" | "env" | "model" | "statusLine", _) => {
                     read.errors.push(format!("`{key}` has a value that is not understood; it does nothing."));
                 }
                 _ => {}
@@ -104,6 +116,14 @@ impl MoreSettings {
             }
         }
     }
+}
+
+fn status_line(value: &Value) -> Option<StatusLineCommand> {
+    let kind = value.get("type").map_or(Some("command"), Value::as_str);
+    let command = value.get("command")?.as_str().filter(|line| !line.trim().is_empty() && !line.contains('\0'))?;
+    let padding = value.get("padding").and_then(Value::as_u64).unwrap_or(0).min(20);
+    let padding = u16::try_from(padding).unwrap_or(0);
+    (kind == Some("command")).then(|| StatusLineCommand { command: command.to_owned(), padding })
 }
 
 fn kind_of(key: &str) -> SettingsKey {

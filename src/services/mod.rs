@@ -27,6 +27,7 @@ pub mod servers;
 mod session_handles;
 mod settings;
 mod signals;
+mod status_line;
 mod trust;
 mod worktrees;
 
@@ -51,6 +52,7 @@ use servers::KnownServers;
 pub use session_handles::SessionHandles;
 pub use settings::{SessionSettings, SettingsSummary};
 pub use signals::{EndSignal, SignalEvent, Signals};
+pub use status_line::StatusLineRunner;
 pub use trust::check_trust;
 
 use crate::agent::{LogEvent, Place, Sink};

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{SettingsFile, SettingsKey, SettingsTier};
+use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
 use crate::message::Diagnostic;
 use crate::permission::{BroughtItem, BroughtKind};
@@ -26,6 +26,7 @@ pub struct SessionSettings {
     variables: Vec<Said<(String, String)>>,
     /// The model to use; a project's file cannot choose who reads the conversation, and at what price.
     model: Option<String>,
+    status_line: Option<Said<StatusLineCommand>>,
     files: Vec<SettingsSummary>,
     /// What is said of files that cannot be used.
     unread: Vec<Diagnostic>,
@@ -37,6 +38,10 @@ pub struct SettingsSummary {
     pub path: PathBuf,
     pub tier: SettingsTier,
     pub keys: Vec<(String, SettingsKey)>,
+}
+
+fn status_line_item(line: &StatusLineCommand) -> BroughtItem {
+    BroughtItem::new(BroughtKind::Hook, format!("status line: {}", line.command))
 }
 
 impl SessionSettings {
@@ -67,6 +72,9 @@ impl SessionSettings {
                 // A stranger's file does not switch off the user's guards.
                 (true, SettingsTier::Local | SettingsTier::Project) => all.reach.without_projects = true,
             }
+            if let Some(value) = more.status_line.clone().filter(|_| all.status_line.is_none()) {
+                all.status_line = Some(Said { value, is_projects });
+            }
             if !is_projects && all.model.is_none() {
                 all.model.clone_from(&more.model);
             }
@@ -84,7 +92,8 @@ impl SessionSettings {
         let hooks = hooks.map(|hook| item(BroughtKind::Hook, hook.trust_text()));
         let variables = self.variables.iter().filter(|said| said.is_projects);
         let variables = variables.map(|said| item(BroughtKind::Variable, format!("{}={}", said.value.0, said.value.1)));
-        hooks.chain(variables).collect()
+        let line = self.status_line.iter().filter(|said| said.is_projects);
+        hooks.chain(variables).chain(line.map(|said| status_line_item(&said.value))).collect()
     }
 
     /// Returns the variables for commands.
@@ -95,6 +104,15 @@ impl SessionSettings {
             set.push(said.value.clone());
         }
         set
+    }
+
+    /// Returns the command that writes the foot of the screen, unless hooks are switched off, and with it what has to be
+    /// trusted first.
+    pub(super) fn status_line(&self) -> Option<(StatusLineCommand, Option<BroughtItem>)> {
+        let said = self.status_line.as_ref()?;
+        let is_off = self.reach.none || self.reach.only_managed || said.is_projects && self.reach.without_projects;
+        let item = said.is_projects.then(|| status_line_item(&said.value));
+        (!is_off).then(|| (said.value.clone(), item))
     }
 
     /// Returns the model that the user's or the organization's settings name.

@@ -12,18 +12,19 @@ use tokio::sync::mpsc;
 use super::notifier::Notifier;
 use super::read_log::read_log;
 use super::remembered::{Persister, RememberedChoices};
+use super::status_line::told;
 use super::terminal::Terminal;
 use super::{files, outside::Program, pictures};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
 use crate::app::composer::pictures::PictureSource;
 use crate::app::timeline::PlaybackRequest;
-use crate::app::{Effect, Event, UserChoice};
+use crate::app::{Effect, Event, StatusLineFacts, UserChoice};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::export::{ExportError, export, place_of};
 use crate::memory::{MemoryAnswer, MemoryReader, MemoryRequest};
 use crate::message::{sanitize_line, without_picture_marks};
-use crate::services::{ModelOffers, plan_rewind, summaries};
+use crate::services::{ModelOffers, StatusLineRunner, plan_rewind, summaries};
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -40,6 +41,7 @@ pub(super) struct EffectRunner {
     library: Arc<Library>,
     models: ModelOffers,
     notifier: Notifier,
+    status_line: Option<StatusLineRunner>,
 }
 
 /// Where things are kept; `None` keeps none.
@@ -50,6 +52,7 @@ pub(super) struct Storage {
     pub store: Option<Store>,
     pub state_dir: Option<PathBuf>,
     pub memory_files: Option<MemoryReader>,
+    pub status_line: Option<StatusLineRunner>,
 }
 
 #[derive(Debug)]
@@ -72,7 +75,7 @@ impl EffectRunner {
         (library, models): (Arc<Library>, ModelOffers),
         notifier: Notifier,
     ) -> Self {
-        let Storage { history, memory, store, state_dir, memory_files } = kept;
+        let Storage { history, memory, store, state_dir, memory_files, status_line } = kept;
         let store = store.map(Arc::new);
         let persister = memory.map(|memory| persister(Arc::new(memory), store.clone(), back.clone()));
         Self {
@@ -87,6 +90,7 @@ impl EffectRunner {
             library,
             models,
             notifier,
+            status_line,
         }
     }
 
@@ -141,6 +145,7 @@ impl EffectRunner {
             },
             Effect::AttachPicture(source) => self.attach(source),
             Effect::ListModels => self.list_models(),
+            Effect::RunStatusLine(facts) => self.run_status_line(facts),
             Effect::ListSessions => {
                 let (state_dir, store) = (self.state_dir.clone(), self.store.clone());
                 self.in_background(move || {
@@ -249,6 +254,18 @@ impl EffectRunner {
         let _ = back.send(Event::ModelsListed { models: models.known(), is_whole: false });
         tokio::spawn(async move {
             let _ = back.send(Event::ModelsListed { models: models.listed().await, is_whole: true });
+        });
+    }
+
+    /// Runs the command of the user's own status line.
+    fn run_status_line(&self, facts: StatusLineFacts) {
+        let (runner, back) = (self.status_line.clone(), self.back.clone());
+        tokio::spawn(async move {
+            let rows = match runner {
+                Some(runner) => runner.run(told(&facts)).await,
+                None => Vec::new(),
+            };
+            let _ = back.send(Event::StatusLineWritten(rows));
         });
     }
 

@@ -13,6 +13,7 @@ pub mod remembered;
 pub mod replay;
 mod run;
 mod setup;
+mod status_line;
 pub mod terminal;
 pub mod view;
 

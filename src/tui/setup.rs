@@ -18,7 +18,7 @@ use crate::app::layout::LayoutMode;
 use crate::app::{Arrangement, Editing, MouseCapture, Movement, Setup};
 use crate::config::Environment;
 use crate::message::sanitize_line;
-use crate::services::{Bootstrap, ModelOffers, SessionKind};
+use crate::services::{Bootstrap, ModelOffers, SessionKind, StatusLineRunner};
 use crate::subagent::Command;
 
 /// Returns what the screen of a session needs, which begins with the command `first`. What is wrong with keys or theme becomes a notice. Returns an error if
@@ -43,6 +43,7 @@ pub fn screen_setup(
     let ThemeSetup { themes, name, theme } = theme_setup(bootstrap, recalled.theme, &environment, &mut notices)?;
     // The configuration has checked the name.
     let configured = Arrangement { mode: LayoutMode::from_name(&ui.layout).unwrap_or_default(), split: None };
+    let status_line = StatusLineRunner::of(bootstrap);
     let app = Setup {
         now: Instant::now(),
         size: (0, 0),
@@ -57,6 +58,7 @@ pub fn screen_setup(
         themes: themes.names(),
         theme: name,
         zone: jiff::tz::TimeZone::system(),
+        has_status_command: status_line.is_some(),
         first,
     };
     let state_dir = bootstrap.paths.as_ref().map(|paths| paths.state_dir.clone());
@@ -74,6 +76,7 @@ pub fn screen_setup(
             store: bootstrap.store.clone(),
             state_dir,
             memory_files: bootstrap.memory_reader(),
+            status_line,
         },
         library: Arc::clone(&bootstrap.library),
         models: ModelOffers::of(bootstrap),

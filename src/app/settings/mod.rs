@@ -9,3 +9,4 @@ pub(super) mod servers;
 pub(super) mod sessions;
 pub(super) mod setup;
 pub(super) mod status;
+pub(super) mod status_command;

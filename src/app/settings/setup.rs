@@ -30,6 +30,8 @@ pub struct Setup {
     pub theme: String,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
+    /// Whether a command of the user's writes a status line.
+    pub has_status_command: bool,
     /// The slash command that the screen begins with.
     pub first: Option<&'static str>,
 }

@@ -129,6 +129,7 @@ pub(in crate::app) fn is_harmless(effect: &Effect) -> bool {
         | Effect::AgentFiles(_)
         | Effect::Memory(_)
         | Effect::ListModels
+        | Effect::RunStatusLine(_)
         | Effect::ListSessions
         | Effect::OpenSession(_)
         | Effect::PlanRewind { .. }

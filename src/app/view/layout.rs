@@ -107,6 +107,8 @@ pub struct LayoutState<'a> {
     pub approval_room: QuestionRoom,
     /// Rows that the commands in the background would like, with their heading.
     pub command_rows: u16,
+    /// Rows that the user's own status line would like.
+    pub foot_rows: u16,
     /// Rows that the conversation keeps for what it says, if that was measured.
     pub talk_rows: Option<u16>,
     /// One entry for each agent, in order.
@@ -192,6 +194,8 @@ pub struct Regions {
     /// The line above the composer.
     pub rule: Rect,
     pub composer: Rect,
+    /// The user's own status line.
+    pub foot: Rect,
     pub status: Rect,
 }
 
@@ -241,6 +245,7 @@ fn cut_top(area: &mut Rect, rows: u16) -> Rect {
 pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let mut main = size;
     let status = cut_bottom(&mut main, u16::from(size.height >= 2));
+    let foot = cut_bottom(&mut main, state.foot_rows.min(size.height / 12));
     let most = (size.height / 3).max(1);
     let composer = cut_bottom(&mut main, state.composer_rows.clamp(1, most));
     let rule = cut_bottom(&mut main, u16::from(size.height >= 8));
@@ -264,6 +269,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         approvals,
         rule,
         composer,
+        foot,
         status,
     };
     if let Some(agent) = state.full.filter(|agent| state.panes.iter().any(|pane| pane.agent == *agent)) {

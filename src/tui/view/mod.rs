@@ -135,6 +135,7 @@ impl Screen {
         let question = Cover::of(regions.approvals, buf);
         status::above_composer(&ctx, regions.rule, buf);
         let cursor = draw_composer(&regions, &ctx, buf);
+        status::foot(&ctx, regions.foot, buf);
         status::draw(&ctx, regions.status, buf);
         if let Some(view) = files {
             painted.marks.cursor = agent_files::draw(view, prompt, &ctx, buf, &mut painted.drawn);

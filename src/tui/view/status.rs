@@ -39,6 +39,14 @@ pub(super) fn draw(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     buf.set_line(x, area.y, &Line::from(right), area.right() - x);
 }
 
+/// Draws the rows of the user's own status line.
+pub(super) fn foot(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
+    let room = usize::from(area.width.saturating_sub(2));
+    for (y, row) in (area.y..area.bottom()).zip(ctx.app.foot()) {
+        buf.set_string(area.x + 1, y, fit(row, room), ctx.theme.muted);
+    }
+}
+
 /// Draws the passing message at the right of the line above the composer, where it covers no hint; without that line, over
 /// the facts.
 pub(super) fn flash(ctx: &RenderContext<'_>, rule: Rect, status: Rect, buf: &mut Buffer) {

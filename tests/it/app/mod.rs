@@ -31,6 +31,7 @@ pub(crate) mod rewind;
 mod scrolling;
 mod search_for_model;
 mod stalled;
+mod status_line;
 mod steering;
 mod timeline;
 mod trust;

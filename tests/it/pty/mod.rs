@@ -7,6 +7,7 @@ mod demo;
 mod leaving;
 mod offline;
 mod sessions;
+mod status_line;
 pub(crate) mod terminal;
 mod watch;
 mod wizard;

@@ -434,6 +434,7 @@ pub(super) fn setup(now: Instant, size: (u16, u16)) -> Setup {
         themes: Themes::default().names(),
         theme: "dark".to_owned(),
         zone: jiff::tz::TimeZone::UTC,
+        has_status_command: false,
         first: None,
     }
 }
