@@ -58,7 +58,7 @@
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
 //! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
-//! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `memory` (memory files), `subagent::spawn` (notes of
+//! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch, skill}` (agent files, skills), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
@@ -97,6 +97,10 @@
 //! - **Memory file**: what the user, a project or an organization has written down about how to work, for every agent; its
 //!   **memory owner** is whose words it holds. **Memory sources** are where it is looked for, and **given memory** is what one
 //!   agent has been given. *Notes* are another thing: an agent keeps them itself, from one run to the next.
+//! - **Skill**: something to do on request, as a file says it; a *command* is one in a single file. Its **skill origin** is
+//!   whose file it is, the **skill catalog** holds those in force. A **loaded skill** has its arguments filled in, and a
+//!   **skill piece** of it is text, or a command to run. A **skill host** knows those that the user can call; a
+//!   **forked skill** runs in a conversation of its own. A **plugin** is a folder that brings skills, commands and agents.
 //! - **Rule set**: the rules of settings and flags, each with its **rule effect** and **rule origin**; a **rule notice** is one
 //!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
 //!   **brought item** by brought item, is used; **trusted items** keep the answer, **item trust** is what of it holds now.

@@ -162,6 +162,7 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
         max_turns: cli.max_turns,
         budget: BudgetLimit { tokens: cli.budget_tokens, usd: cli.budget_usd },
         front_end,
+        plugins: cli.plugins,
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
         agent: cli.agent,
         program: program()?,
@@ -237,11 +238,23 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
     let (store, cwd) = (bootstrap.store.clone(), bootstrap.place.cwd.as_ref().clone());
     let sessions_of =
         bootstrap.paths.as_ref().map(|paths| (paths.state_dir.clone(), bootstrap.place.project.as_ref().clone()));
-    let memory = bootstrap.memory_reader();
+    let (memory, skills) = (bootstrap.memory_reader(), bootstrap.skills.catalog().clone());
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
     let (commands, orders) = mpsc::unbounded_channel();
-    let plain =
-        Plain { conversation, events, commands, orders, catalog, sessions_of, memory, saved, store, cwd, request };
+    let plain = Plain {
+        conversation,
+        events,
+        commands,
+        orders,
+        catalog,
+        skills,
+        sessions_of,
+        memory,
+        saved,
+        store,
+        cwd,
+        request,
+    };
     let code = headless::run_plain(plain, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::asking::{AccessQuestion, NotAllowed, permission};
 use super::hooks::{HookedCall, context_words};
 use super::run::Run;
-use super::{Agent, ToolEvent};
+use super::{Agent, ToolEvent, skill};
 use crate::hook::{HookEvent, HookPermission};
 use crate::message::{HostPort, INTERRUPTED, ResultPart, ToolCall, ToolInput};
 use crate::permission::{Access, AccessKind, Confinement, Decision, Preview};
@@ -119,6 +119,7 @@ pub(super) async fn with_hooks(
             Err(other) => (heard.permission, heard.may_change, input) = (None, false, Some(other)),
         }
     };
+    output = skill::completed(run, &call.id, output).await;
     run.after_tool(&HookedCall::of(tool, &heard.call, &context.cwd), &mut output).await;
     for text in &verdict.contexts {
         output.add_text(format!("\n{}", context_words(HookEvent::PreToolUse, text)));

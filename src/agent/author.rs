@@ -19,7 +19,8 @@ pub enum Author {
 }
 
 impl Author {
-    pub(super) fn is_user(&self) -> bool {
+    #[must_use]
+    pub fn is_user(&self) -> bool {
         *self == Self::User
     }
 }

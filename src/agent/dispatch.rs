@@ -146,23 +146,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolR
     };
     let (progress, tail) = watch::channel(String::new());
     let (service_search, searches) = searching::way(agent);
-    let context = ToolContext {
-        call_id: call.id.clone(),
-        cwd: agent.place.cwd.clone(),
-        project: agent.place.project.clone(),
-        origin: agent.place.origin.clone(),
-        cancel: agent.work.token(),
-        progress,
-        result_chars: agent.limits.result_chars,
-        freshness: agent.freshness.clone(),
-        hosts: agent.permissions.hosts(),
-        service_search,
-        background: run.commands.clone(),
-        sandbox: match agent.permissions.mode() {
-            PermissionMode::Plan => SandboxUse::ReadOnly,
-            _ => SandboxUse::ReadWrite,
-        },
-    };
+    let context = ToolContext { service_search, ..context_of(run, &call.id, progress) };
     let title = asked.call.title(&context);
     start(run, call, title.clone()).await;
     let work = AssertUnwindSafe(with_hooks(run, (call, asked), context, title)).catch_unwind();
@@ -174,6 +158,28 @@ async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolR
         never = searching::serve(run, searches, searched) => never,
     };
     end(run, call, output).await
+}
+
+/// Returns the surroundings of a call, without a way to searches of the service.
+pub(super) fn context_of(run: &Run<'_>, call_id: &str, progress: watch::Sender<String>) -> ToolContext {
+    let agent = run.agent;
+    ToolContext {
+        call_id: call_id.to_owned(),
+        cwd: agent.place.cwd.clone(),
+        project: agent.place.project.clone(),
+        origin: agent.place.origin.clone(),
+        cancel: agent.work.token(),
+        progress,
+        result_chars: agent.limits.result_chars,
+        freshness: agent.freshness.clone(),
+        hosts: agent.permissions.hosts(),
+        service_search: None,
+        background: run.commands.clone(),
+        sandbox: match agent.permissions.mode() {
+            PermissionMode::Plan => SandboxUse::ReadOnly,
+            _ => SandboxUse::ReadWrite,
+        },
+    }
 }
 
 /// Emits a running tool's output. Never returns; it is raced against the tool.

@@ -111,6 +111,8 @@ impl LogEvent {
 pub enum SessionEvent {
     /// Agent files have changed, and what they say is in force now.
     AgentsChanged { changes: CatalogChanges },
+    /// Skills or commands have changed, and what they say is in force now.
+    SkillsChanged { changes: CatalogChanges },
     /// What is allowed in advance has changed; this is all of it.
     GrantsChanged { grants: Vec<ActiveGrant> },
     /// Which rules of the settings hold, at the start and when that has changed.

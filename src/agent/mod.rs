@@ -36,6 +36,7 @@ mod run;
 mod searching;
 mod shown;
 mod sink;
+mod skill;
 mod spawn;
 mod stream;
 pub mod turn;
@@ -58,6 +59,7 @@ pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;
 pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
+pub use skill::{ForkedSkill, SkillHost};
 pub use spawn::{Bounds, Spawn, SpawnOptions};
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
@@ -85,6 +87,10 @@ pub struct Agent {
     pub memory: GivenMemory,
     /// What runs when something happens to it.
     pub hooks: AgentHooks,
+    /// Which skills its user can call; `None` for an agent that nobody speaks to.
+    pub skills: Option<Arc<dyn SkillHost>>,
+    /// What the user has said that its run begins with.
+    pub spoken: Option<Arc<str>>,
     pub limits: Limits,
     /// The pictures of the session.
     pub pictures: PictureStore,

@@ -65,6 +65,7 @@ fn session_event(event: &mut SessionEvent, secrets: &Secrets) {
         }
         SessionEvent::HooksChanged { hooks } => hooks.iter_mut().for_each(|hook| mask(&mut hook.command, secrets)),
         SessionEvent::AgentsChanged { .. }
+        | SessionEvent::SkillsChanged { .. }
         | SessionEvent::GrantsChanged { .. }
         | SessionEvent::SandboxChanged { .. }
         | SessionEvent::BudgetChanged { .. }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::agents::Folded;
 use super::keymap::Context;
 use super::overlay::rewind;
-use super::settings::models;
+use super::settings::{models, skills};
 use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
 use crate::app::overlay::trust;
@@ -150,6 +150,7 @@ impl App {
                 self.status.mode = *mode;
                 self.out.inform(format!("permission mode: {}", mode.word()));
             }
+            SessionEvent::SkillsChanged { changes } => skills::changed(self, changes),
             SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
             SessionEvent::Worktrees { kept } => self.on_kept_worktrees(kept),
             SessionEvent::Rewound { messages, files, left } => rewind::rewound(self, *messages, files, left),

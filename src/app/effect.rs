@@ -1,5 +1,7 @@
 //! What `App::update` asks of the world. Plain data; `tui::effect_runner` does it.
 
+use std::path::PathBuf;
+
 use super::agent_files::FileRequest;
 use super::composer::pictures::PictureSource;
 use super::settings::choices::UserChoice;
@@ -23,6 +25,10 @@ pub enum Effect {
     AttachPicture(PictureSource),
     /// Tell the command of the user's status line of the session; its rows come back as `Event::StatusLineWritten`.
     RunStatusLine(StatusLineFacts),
+    /// Read skills and commands anew; they come back as `Event::SkillsListed`.
+    ListSkills,
+    /// Open a skill or a command that is in the list in the editor.
+    EditSkill(PathBuf),
     /// List the models to choose from; they come back as `Event::ModelsListed`.
     ListModels,
     /// List the sessions to go on with; they come back as `Event::SessionsListed`.

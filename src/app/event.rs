@@ -10,6 +10,7 @@ use super::scroll::Drawn;
 use super::timeline::Playback;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
+use crate::definition::skill::ListedSkill;
 use crate::memory::MemoryAnswer;
 use crate::provider::offer::OfferedModel;
 use crate::session::SessionSummary;
@@ -42,6 +43,8 @@ pub enum Event {
     },
     /// What the command of the user's status line has written.
     StatusLineWritten(Vec<String>),
+    /// The skills and commands that there are, the strongest first.
+    SkillsListed(Arc<[ListedSkill]>),
     /// What came of a request for memory files.
     Memory(MemoryAnswer),
     /// What came of a picture that was pasted.

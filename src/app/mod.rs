@@ -59,6 +59,7 @@ pub use self::overlay::{agent_files, wizard};
 pub use self::settings::choices::{Arrangement, UserChoice};
 pub use self::settings::servers::{MCP_USAGE, McpCommand, name_prompt};
 pub use self::settings::setup::{Editing, Movement, Setup};
+pub use self::settings::skills::{skill_state, skill_words};
 pub use self::settings::status::{Armed, Flash, FlashSubject, ModelFact, ModelState, StatusLine, Tone};
 pub use self::settings::status_command::StatusLineFacts;
 pub use self::view::folding::FoldedAway;
@@ -212,6 +213,7 @@ impl App {
             Event::SessionsListed(sessions) => self.sessions.listed(sessions),
             Event::RewindPlanned { messages, plan } => overlay::rewind::planned(self, messages, plan),
             Event::StatusLineWritten(rows) => self.status_command.written(rows),
+            Event::SkillsListed(listed) => settings::skills::listed(self, listed),
             Event::Memory(answer) => settings::memory::answered(self, answer),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {

@@ -15,6 +15,7 @@ use super::composer::Composer;
 use super::keymap::{Context, Keymap};
 use super::layout::{LayoutMode, LayoutState, Regions, layout};
 use super::panes::PaneSize;
+use super::settings::skills::SkillChoices;
 use super::timeline::{Playback, SpanKind, TimelineWindow, Track};
 use super::wizard::Wizard;
 use super::{
@@ -56,6 +57,10 @@ impl App {
 
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    pub fn skills(&self) -> &SkillChoices {
+        &self.settings.skills
     }
 
     pub fn grants(&self) -> &[ActiveGrant] {

@@ -91,6 +91,10 @@ pub struct Cli {
     #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
 
+    /// Use the plugin in this folder, as if it were installed. May be repeated.
+    #[arg(long = "plugin-dir", value_name = "DIR", global = true)]
+    pub plugins: Vec<PathBuf>,
+
     /// Add agents, which win over agent files: {"name": {"description": "…", "prompt": "…"}}. Other fields are those of
     /// agent files.
     #[arg(long, value_name = "JSON", value_parser = parse_agents, global = true)]
@@ -159,8 +163,8 @@ fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let mut at = 1;
     while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
         at += match word {
-            "-C" | "--cd" | "--agents" => 2,
-            _ if ["-C", "--cd=", "--agents="].iter().any(|flag| word.starts_with(flag)) => 1,
+            "-C" | "--cd" | "--agents" | "--plugin-dir" => 2,
+            _ if ["-C", "--cd=", "--agents=", "--plugin-dir="].iter().any(|flag| word.starts_with(flag)) => 1,
             _ => break,
         };
     }

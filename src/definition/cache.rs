@@ -5,20 +5,17 @@
 //! with the file; and no file is read beyond its first bytes.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::catalog::Entry;
-use super::{AgentDir, KnownNames, Parsed, Source, load};
+use super::{AgentDir, KnownNames, Parsed, Source, load, text_file};
 use crate::message::Diagnostic;
 use crate::permission::{BroughtItem, BroughtKind};
 
-/// Bytes of the longest file that is read: ten times as many as the longest in circulation.
-const MAX_BYTES: u64 = 1 << 20;
 /// Below this age a file may change once more without a later time: some file systems count in steps of two seconds.
 const SETTLED: Duration = Duration::from_secs(2);
 /// Files from which on several threads read.
@@ -38,19 +35,14 @@ impl FileOf<'_> {
     }
 
     /// Returns the file as the project brings it, with this content; `None` if it is the user's own.
-    fn brought(&self, content: &io::Result<Vec<u8>>) -> Option<BroughtItem> {
-        let root = &self.dir.bounds.as_ref()?.root;
-        let name = self.path.strip_prefix(root).unwrap_or(&self.path).to_string_lossy();
-        Some(match content {
-            Ok(bytes) => BroughtItem::of_file(BroughtKind::Agent, name, bytes),
-            Err(_) => BroughtItem::new(BroughtKind::Agent, name),
-        })
+    fn brought(&self, content: &Result<Vec<u8>, Diagnostic>) -> Option<BroughtItem> {
+        text_file::brought(BroughtKind::Agent, &self.path, self.dir.bounds.as_ref(), content)
     }
 
     /// Reads the file as the project brings it.
     pub(super) fn read_brought(&self) -> Option<BroughtItem> {
         self.dir.bounds.as_ref()?;
-        self.brought(&bytes_of(&self.path))
+        self.brought(&text_file::content(&self.path))
     }
 }
 
@@ -61,7 +53,7 @@ pub(super) struct Cache(HashMap<PathBuf, Known>);
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     /// State of the file before it was read; `None` if it may have changed since without a trace.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     pub(super) entry: Entry,
     /// What was read, if the project brings it.
     pub(super) brought: Option<BroughtItem>,
@@ -69,7 +61,7 @@ pub(super) struct Known {
 
 /// What changes with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(super) struct FileStamp {
     device: u64,
     inode: u64,
     len: u64,
@@ -120,7 +112,7 @@ fn in_parallel(files: &[FileOf<'_>], read: &(impl Fn(&FileOf<'_>) -> Known + Syn
 }
 
 fn read(file: &FileOf<'_>, known: &HashMap<PathBuf, Known>, names: &KnownNames) -> Known {
-    let (stamp, source) = (Stamp::of(&file.path), file.source());
+    let (stamp, source) = (FileStamp::of(&file.path), file.source());
     if let Some(before) = known.get(&file.path)
         && stamp.is_some()
         && before.stamp == stamp
@@ -128,16 +120,16 @@ fn read(file: &FileOf<'_>, known: &HashMap<PathBuf, Known>, names: &KnownNames) 
     {
         return before.clone();
     }
-    let content = bytes_of(&file.path);
+    let content = text_file::content(&file.path);
     // Of what was read, and not of what may lie there by now.
     let brought = file.brought(&content);
-    let mut parsed = of_content(content, source);
+    let mut parsed = of_content(&content, source);
     names.check(&mut parsed);
-    Known { stamp: stamp.filter(Stamp::is_settled), entry: Entry::from(parsed), brought }
+    Known { stamp: stamp.filter(FileStamp::is_settled), entry: Entry::from(parsed), brought }
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
+impl FileStamp {
+    pub(super) fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self {
             device: metadata.dev(),
@@ -150,7 +142,7 @@ impl Stamp {
     }
 
     /// Returns `true` if a later change must show. A time in the future says nothing.
-    fn is_settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         let latest = self.modified.0.max(self.changed.0);
         let Ok(seconds) = u64::try_from(latest) else { return false };
         let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(seconds + 1));
@@ -161,51 +153,18 @@ impl Stamp {
 /// Reads one agent file. Blocks.
 pub fn read_file(source: Source) -> Parsed {
     let Some(path) = source.path.clone() else { return Parsed::nothing(source) };
-    of_content(bytes_of(&path), source)
+    of_content(&text_file::content(&path), source)
 }
 
-fn of_content(content: io::Result<Vec<u8>>, source: Source) -> Parsed {
+fn of_content(content: &Result<Vec<u8>, Diagnostic>, source: Source) -> Parsed {
+    let Some(path) = source.path.clone() else { return Parsed::nothing(source) };
     match content {
-        Ok(bytes) => match std::str::from_utf8(&bytes) {
-            Ok(text) => load::parse(text, source),
-            Err(error) => of_damaged(&bytes, error.valid_up_to(), source),
-        },
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            Parsed::broken(source, "permission denied. Allow reading with `chmod u+r`. File skipped.".to_owned())
+        Ok(bytes) => {
+            let (text, damage) = text_file::decoded(bytes, &path);
+            let mut parsed = load::parse(&text, source);
+            parsed.diagnostics.splice(0..0, damage);
+            parsed
         }
-        Err(error) => Parsed::broken(source, format!("cannot be read: {error}. File skipped.")),
+        Err(error) => Parsed::broken(source, error.clone()),
     }
-}
-
-fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for someone to write into it.
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_BYTES)).unwrap_or_default());
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other(format!("larger than {} MiB, too large for an agent file", MAX_BYTES >> 20)));
-    }
-    Ok(bytes)
-}
-
-/// Reads a file that is not UTF-8: as UTF-16 if it is marked so, else without the characters that are none.
-fn of_damaged(bytes: &[u8], valid: usize, source: Source) -> Parsed {
-    let wide = |read: fn([u8; 2]) -> u16| {
-        let (pairs, _) = bytes.as_chunks::<2>();
-        String::from_utf16_lossy(&pairs.iter().map(|pair| read(*pair)).collect::<Vec<u16>>())
-    };
-    let text = match bytes {
-        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    let line = memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1;
-    let message = "not valid UTF-8, so some characters may be wrong. Save the file as UTF-8.".to_owned();
-    let error = Diagnostic { path: source.path.clone(), line: Some(line), column: None, message };
-    let mut parsed = load::parse(&text, source);
-    parsed.diagnostics.insert(0, error);
-    parsed
 }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{Parsed, Source, Tier, load};
-use crate::message::sanitize_line;
+use crate::message::{Diagnostic, sanitize_line};
 
 /// Reads the agents of `--agents`. On failure, returns what is wrong with the JSON and where, and how it should look.
 pub fn parse_cli_agents(json: &str) -> Result<Vec<Parsed>, String> {
@@ -20,7 +20,7 @@ fn of_entry(name: String, fields: Value) -> Parsed {
     let place = format!("`{}` in --agents: ", sanitize_line(&name));
     let Value::Object(mut fields) = fields else {
         let message = format!("{place}not an object. Write {{\"description\": \"…\", \"prompt\": \"…\"}}.");
-        return Parsed::broken(source, message);
+        return Parsed::broken(source, Diagnostic::new(message));
     };
     let prompt = fields.shift_remove("prompt");
     fields.insert("name".to_owned(), Value::String(name));

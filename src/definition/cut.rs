@@ -1,4 +1,4 @@
-//! An agent file in two: the block of fields, and the prompt.
+//! An agent file, or a skill, in two: the block of fields, and the prompt.
 //!
 //! Owns where the block begins and ends. Leaves what it says to `frontmatter`. Invariant: a file whose head has a `name`
 //! or a `description` is cut, also where a `---` line is missing; what was mended is told.
@@ -31,6 +31,35 @@ pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")) } else { Cow::Borrowed(text) }
 }
 
+/// Cuts the normalised file of a skill, which need not have a block: all of it is the body then.
+pub(super) fn cut_skill(text: &str) -> Cut<'_> {
+    let whole = Cut { block: "", lines_before: 0, body: text, error: None };
+    let (before, is_fenced) = preamble(text);
+    let head = &text[before..];
+    let first = head.split_inclusive('\n').next().unwrap_or_default();
+    let inside = &head[first.len()..];
+    let has_key = |block: &str| block.lines().any(|line| keys::SKILL.at_start_of(line.trim_start()).is_some());
+    let lines_before = text[..before].matches('\n').count() + 1;
+    if !is_rule(first) {
+        return whole;
+    }
+    let indent = first.len() - first.trim_start().len();
+    if let Some((end, rest)) = end_of(inside, indent) {
+        let (block, body) = (&inside[..end], &inside[rest..]);
+        // Between two rules may stand a part of the text.
+        if !block.trim().is_empty() && !has_key(block) && !block.trim_start().starts_with('{') {
+            return whole;
+        }
+        return unwrapped(Cut { block, lines_before, body, error: None }, is_fenced);
+    }
+    let blank = inside.find("\n\n").map_or(inside.len(), |at| at + 1);
+    let (block, body) = inside.split_at(blank);
+    if !has_key(block) {
+        return whole;
+    }
+    unwrapped(Cut { block, lines_before, body, error: Some((lines_before, NO_END)) }, is_fenced)
+}
+
 /// Cuts a normalised file at the `---` lines around its block. The error says why it cannot be, and where.
 pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
     if text.trim().is_empty() {
@@ -58,7 +87,7 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
         let error = Some((line, "the frontmatter is JSON. Other programs expect YAML between two `---` lines"));
         return Ok(Cut { block: &head[..end], lines_before: line - 1, body: &head[end..], error });
     }
-    if keys::at_start_of(first).is_none() || !["name", "description"].iter().all(|key| holds(head, key)) {
+    if keys::AGENT.at_start_of(first).is_none() || !["name", "description"].iter().all(|key| holds(head, key)) {
         return Err((line, NO_HEAD));
     }
     let error = Some((line, "the frontmatter has no opening `---` line. Add one before the first field"));
@@ -144,7 +173,7 @@ fn guessed_end(inside: &str) -> Option<usize> {
         if line.trim().is_empty() && missing.is_empty() {
             return Some(offset);
         }
-        if let Some((_, key)) = keys::at_start_of(line.trim_start()) {
+        if let Some((_, key)) = keys::AGENT.at_start_of(line.trim_start()) {
             missing.retain(|missing| *missing != key);
         }
         offset += line.len();
@@ -154,7 +183,9 @@ fn guessed_end(inside: &str) -> Option<usize> {
 
 /// Returns `true` if a key stands at the start of one of the first lines.
 fn holds(text: &str, key: &str) -> bool {
-    text.lines().take(MAX_HEAD).any(|line| keys::at_start_of(line.trim_start()).is_some_and(|(_, known)| known == key))
+    text.lines()
+        .take(MAX_HEAD)
+        .any(|line| keys::AGENT.at_start_of(line.trim_start()).is_some_and(|(_, known)| known == key))
 }
 
 fn end_of_json(head: &str) -> Option<usize> {

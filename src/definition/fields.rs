@@ -9,7 +9,8 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::frontmatter::{self, Fields, FrontmatterRead};
-use super::{AgentDefinition, Isolation, NamedServer, Parsed, Source, keys};
+use super::keys::{self, FieldKeys};
+use super::{AgentDefinition, Isolation, NamedServer, Parsed, Source};
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::PermissionMode;
 
@@ -21,8 +22,8 @@ const IDLE_CHARS: usize = 200;
 const MAX_DOUBTS: usize = 5;
 
 /// The fields of one file on their way to an agent.
-#[derive(Default)]
 pub(super) struct Reader<'a> {
+    keys: FieldKeys,
     path: Option<PathBuf>,
     diagnostics: Vec<Diagnostic>,
     fields: Fields,
@@ -33,7 +34,20 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Returns a reader that reports faults in this file.
     pub(super) fn of_file(path: Option<PathBuf>) -> Self {
-        Self { path, ..Self::default() }
+        Self::with(keys::AGENT, path)
+    }
+
+    /// Returns a reader of the head of a skill.
+    pub(super) fn of_skill(path: PathBuf) -> Self {
+        Self::with(keys::SKILL, Some(path))
+    }
+
+    fn with(keys: FieldKeys, path: Option<PathBuf>) -> Self {
+        Self { keys, path, diagnostics: Vec::new(), fields: Fields::new(), block: "", lines_before: 0 }
+    }
+
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
     }
 
     /// Takes what was read of a block that stands after so many lines.
@@ -73,9 +87,9 @@ impl<'a> Reader<'a> {
     /// Returns the line of a field, if it stands in one of its own.
     fn line_of(&self, key: &str) -> Option<usize> {
         let is_it = |line: &str| {
-            keys::at_start_of(line.trim_start()).is_some_and(|(written, known)| known == key || written == key)
+            self.keys.at_start_of(line.trim_start()).is_some_and(|(written, known)| known == key || written == key)
         };
-        let loosely = || keys::canonical(key).is_none();
+        let loosely = || self.keys.canonical(key).is_none();
         let at = self.block.lines().position(|line| is_it(line) || (loosely() && line.starts_with(key)))?;
         Some(self.lines_before + at + 1)
     }
@@ -90,7 +104,7 @@ impl<'a> Reader<'a> {
 
     /// Returns a field as it stands in the file.
     pub(super) fn raw(&self, key: &str) -> Option<String> {
-        self.fields.get(key).and_then(|_| frontmatter::raw_text(self.block, key))
+        self.fields.get(key).and_then(|_| frontmatter::raw_text(self.block, key, self.keys))
     }
 
     /// Returns a field that holds any text. A value that YAML takes for something else is taken as it is written.
@@ -244,11 +258,22 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Says which fields of a skill nothing acts on.
+    pub(super) fn report_idle_of_skill(&mut self, idle: &[(String, String)]) {
+        for (key, _) in idle {
+            let words = match key.as_str() {
+                "hooks" => "`hooks` of a skill are not supported: they neither check nor block anything.".to_owned(),
+                key => format!("`{key}` is not supported; ignored."),
+            };
+            self.report_at(key, words);
+        }
+    }
+
     /// Warns of keys that look like known ones, and of known ones that other programs would not know.
     pub(super) fn doubt_unknown_keys(&mut self) {
-        let unknown = self.fields.keys().filter(|key| keys::canonical(key).is_none());
+        let unknown = self.fields.keys().filter(|key| self.keys.canonical(key).is_none());
         let unknown: Vec<(String, Option<&str>)> =
-            unknown.map(|key| (sanitize_line(key).into_owned(), keys::meant(key))).take(MAX_DOUBTS).collect();
+            unknown.map(|key| (sanitize_line(key).into_owned(), self.keys.meant(key))).take(MAX_DOUBTS).collect();
         for (key, meant) in unknown {
             let hint = meant.map(|meant| format!(" Did you mean `{meant}`?"));
             self.report_at(&key, format!("unknown field `{key}`; ignored.{}", hint.unwrap_or_default()));
@@ -264,7 +289,8 @@ impl<'a> Reader<'a> {
     /// Finds known keys in another spelling, each with its line.
     fn spelt_otherwise(&self) -> Vec<(usize, String, &'static str)> {
         let lines = self.block.lines().enumerate();
-        let keys = lines.filter_map(|(at, line)| keys::at_start_of(line).map(|(written, known)| (at, written, known)));
+        let keys =
+            lines.filter_map(|(at, line)| self.keys.at_start_of(line).map(|(written, known)| (at, written, known)));
         let bare = |written: &str| written.trim().trim_matches(['"', '\'']).to_owned();
         let mut found: Vec<(usize, String, &'static str)> = Vec::new();
         for (at, written, known) in keys {

@@ -7,10 +7,10 @@
 
 use serde_json::{Map, Value};
 
-use super::keys;
+use super::keys::FieldKeys;
 use crate::message::sanitize_line;
 
-/// The fields of a block, by [`keys::canonical`] names where they are known.
+/// The fields of a block, by [`FieldKeys::canonical`] names where they are known.
 pub(super) type Fields = Map<String, Value>;
 
 /// Bytes that are read as YAML at once. Above, nothing is a description any more, and time would be lost on it.
@@ -25,30 +25,30 @@ pub(super) struct FrontmatterRead {
     pub(super) error: Option<(usize, String)>,
 }
 
-pub(super) fn read(block: &str) -> FrontmatterRead {
+pub(super) fn read(block: &str, keys: FieldKeys) -> FrontmatterRead {
     let json = if block.starts_with('{') { serde_json::from_str(block).ok() } else { None };
     match json.map_or_else(|| strictly(block), Ok) {
-        Ok(fields) => FrontmatterRead { fields: canonical(fields), error: None },
-        Err(error) => FrontmatterRead { fields: recovered(block), error: Some(error) },
+        Ok(fields) => FrontmatterRead { fields: canonical(fields, keys), error: None },
+        Err(error) => FrontmatterRead { fields: recovered(block, keys), error: Some(error) },
     }
 }
 
 /// Returns the text of a field as it stands in the block, where YAML makes something else of it than a text.
-pub(super) fn raw_text(block: &str, key: &str) -> Option<String> {
-    let piece = pieces(block, Place::Column0).into_iter().find(|(found, _)| *found == key)?.1;
+pub(super) fn raw_text(block: &str, key: &str, keys: FieldKeys) -> Option<String> {
+    let piece = pieces(block, Place::Column0, keys).into_iter().find(|(found, _)| *found == key)?.1;
     Some(raw(piece)).filter(|text| !text.is_empty() && !matches!(text.as_str(), "~" | "null"))
 }
 
 /// Puts known keys in the place of other spellings of them; the right spelling wins.
-pub(super) fn canonical(fields: Fields) -> Fields {
-    if fields.keys().all(|key| keys::canonical(key).is_none_or(|known| known == key)) {
+pub(super) fn canonical(fields: Fields, keys: FieldKeys) -> Fields {
+    if fields.keys().all(|key| keys.canonical(key).is_none_or(|known| known == key)) {
         return fields;
     }
     let (right, other): (Fields, Fields) =
-        fields.into_iter().partition(|(key, _)| keys::canonical(key).is_none_or(|known| known == key));
+        fields.into_iter().partition(|(key, _)| keys.canonical(key).is_none_or(|known| known == key));
     let mut fields = right;
     for (key, value) in other {
-        if let Some(known) = keys::canonical(&key).filter(|known| !fields.contains_key(*known)) {
+        if let Some(known) = keys.canonical(&key).filter(|known| !fields.contains_key(*known)) {
             fields.insert(known.to_owned(), value);
         }
     }
@@ -92,10 +92,10 @@ enum Place {
 }
 
 /// Reads the block piece by piece.
-fn recovered(block: &str) -> Fields {
+fn recovered(block: &str, keys: FieldKeys) -> Fields {
     let at = |place| -> Fields {
-        let pieces = pieces(block, place).into_iter();
-        pieces.map(|(key, piece)| (key.to_owned(), value_of(key, piece))).collect()
+        let pieces = pieces(block, place, keys).into_iter();
+        pieces.map(|(key, piece)| (key.to_owned(), value_of(key, piece, keys))).collect()
     };
     let fields = at(Place::Column0);
     if ["name", "description"].iter().all(|key| fields.contains_key(*key)) {
@@ -109,12 +109,12 @@ fn recovered(block: &str) -> Fields {
 }
 
 /// Cuts the block at the first occurrence of each known key.
-fn pieces(block: &str, place: Place) -> Vec<(&'static str, &str)> {
+fn pieces(block: &str, place: Place, keys: FieldKeys) -> Vec<(&'static str, &str)> {
     let mut starts: Vec<(&'static str, usize)> = Vec::new();
     let mut offset = 0;
     for line in block.split_inclusive('\n') {
         let indent = if place == Place::Anywhere { line.len() - line.trim_start().len() } else { 0 };
-        let key = keys::at_start_of(&line[indent..]).map(|(_, known)| known);
+        let key = keys.at_start_of(&line[indent..]).map(|(_, known)| known);
         if let Some(key) = key.filter(|key| starts.iter().all(|(taken, _)| taken != key)) {
             starts.push((key, offset + indent));
         }
@@ -126,15 +126,15 @@ fn pieces(block: &str, place: Place) -> Vec<(&'static str, &str)> {
 
 /// Reads a piece as YAML if that yields its key and nothing else, else as the text it is. What follows the value of a
 /// short field is none of it; what follows a text may well be.
-fn value_of(key: &str, piece: &str) -> Value {
+fn value_of(key: &str, piece: &str, keys: FieldKeys) -> Value {
     if let Ok(fields) = strictly(piece)
         && fields.len() == 1
         && let Some((written, value)) = fields.into_iter().next()
-        && keys::canonical(&written) == Some(key)
+        && keys.canonical(&written) == Some(key)
     {
         return value;
     }
-    if keys::is_prose(key) {
+    if keys.is_prose(key) {
         return Value::String(raw(piece));
     }
     let own: usize = piece

@@ -1,9 +1,50 @@
 //! The names of the fields: which are known, in which spellings, and what an unknown one may be meant to be.
 //!
-//! Owns the list. Leaves values to `fields`. Invariant: a known key in its right spelling is never taken for another.
+//! Owns the lists: one for agent files, one for skills. Leaves values to `fields`. Invariant: a known key in its right
+//! spelling is never taken for another.
 
-/// Keys that are understood. Anything else at the start of a line may belong to the text before it.
-const KNOWN: [&str; 24] = [
+/// The keys that the head of one kind of file may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FieldKeys {
+    /// Those that are understood. Anything else at the start of a line may belong to the text before it.
+    known: &'static [&'static str],
+    /// Those whose value is a text of any length.
+    prose: &'static [&'static str],
+}
+
+/// The keys of agent files.
+pub(super) const AGENT: FieldKeys = FieldKeys { known: &AGENT_KEYS, prose: &["description", "initialPrompt"] };
+
+/// The keys of skills and of commands.
+pub(super) const SKILL: FieldKeys =
+    FieldKeys { known: &SKILL_KEYS, prose: &["description", "when_to_use", "argument-hint", "compatibility"] };
+
+const SKILL_KEYS: [&str; 20] = [
+    "name",
+    "description",
+    "when_to_use",
+    "argument-hint",
+    "arguments",
+    "allowed-tools",
+    "disable-model-invocation",
+    // What it was called when models called commands only.
+    "hide-from-slash-command-tool",
+    "user-invocable",
+    "model",
+    "effort",
+    "context",
+    "agent",
+    "hooks",
+    "paths",
+    "shell",
+    // Of the open format of skills; nothing follows from them.
+    "license",
+    "compatibility",
+    "metadata",
+    "version",
+];
+
+const AGENT_KEYS: [&str; 24] = [
     "name",
     "description",
     "tools",
@@ -35,48 +76,50 @@ const FOREIGN: [&str; 2] = ["mode", "level"];
 const LONGEST: usize = 32;
 
 /// Fields that are understood but that nothing acts on yet.
-pub(super) const IDLE: [&str; 3] = ["skills", "forkContext", "observer"];
+pub(super) const IDLE: [&str; 2] = ["forkContext", "observer"];
 
-/// Returns the right spelling of a known key: case, quotes, `-` and `_` make no difference.
-pub(super) fn canonical(written: &str) -> Option<&'static str> {
-    let written = written.trim().trim_matches(['"', '\'']).trim();
-    if written.len() > LONGEST {
-        return None;
+impl FieldKeys {
+    /// Returns the right spelling of a known key: case, quotes, `-` and `_` make no difference.
+    pub(super) fn canonical(self, written: &str) -> Option<&'static str> {
+        let written = written.trim().trim_matches(['"', '\'']).trim();
+        if written.len() > LONGEST {
+            return None;
+        }
+        let known = || self.known.iter().copied();
+        known().find(|known| *known == written).or_else(|| known().find(|known| is_loosely(known, written)))
     }
-    let exact = KNOWN.into_iter().find(|known| *known == written);
-    exact.or_else(|| KNOWN.into_iter().find(|known| is_loosely(known, written)))
+
+    /// Returns the key that a line begins with, if it is a known one: as written, and in the right spelling.
+    pub(super) fn at_start_of(self, line: &str) -> Option<(&str, &'static str)> {
+        if !line.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '"' | '\'')) {
+            return None;
+        }
+        let colon = line.bytes().take(LONGEST + 4).position(|c| c == b':')?;
+        // A path or an address is no field: `name://`, `model::new`.
+        let ends = !line[colon + 1..].starts_with([':', '/']);
+        let written = &line[..colon];
+        self.canonical(written).filter(|_| ends).map(|known| (written, known))
+    }
+
+    /// Returns `true` if the value is a text of any length.
+    pub(super) fn is_prose(self, key: &str) -> bool {
+        self.prose.contains(&key)
+    }
+
+    /// Returns the known key that an unknown one may be meant to be.
+    pub(super) fn meant(self, unknown: &str) -> Option<&'static str> {
+        if matches!(self.canonical(&unknown.replace("allowed", "disallowed")), Some("disallowedTools")) {
+            return Some("tools");
+        }
+        if unknown.len() > LONGEST || FOREIGN.contains(&unknown) {
+            return None;
+        }
+        similar::get_close_matches(unknown, self.known, 1, 0.85).first().copied()
+    }
 }
 
 fn is_loosely(known: &str, written: &str) -> bool {
     let letters = |text: &str| -> Vec<u8> { text.bytes().filter(|c| !matches!(c, b'-' | b'_')).collect() };
     known.as_bytes()[0].eq_ignore_ascii_case(&written.bytes().next().unwrap_or_default())
         && letters(known).eq_ignore_ascii_case(&letters(written))
-}
-
-/// Returns the key that a line begins with, if it is a known one: as written, and in the right spelling.
-pub(super) fn at_start_of(line: &str) -> Option<(&str, &'static str)> {
-    if !line.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '"' | '\'')) {
-        return None;
-    }
-    let colon = line.bytes().take(LONGEST + 4).position(|c| c == b':')?;
-    // A path or an address is no field: `name://`, `model::new`.
-    let ends = !line[colon + 1..].starts_with([':', '/']);
-    let written = &line[..colon];
-    canonical(written).filter(|_| ends).map(|known| (written, known))
-}
-
-/// Returns `true` if the value is a text of any length.
-pub(super) fn is_prose(key: &str) -> bool {
-    matches!(key, "description" | "initialPrompt")
-}
-
-/// Returns the known key that an unknown one may be meant to be.
-pub(super) fn meant(unknown: &str) -> Option<&'static str> {
-    if matches!(canonical(&unknown.replace("allowed", "disallowed")), Some("disallowedTools")) {
-        return Some("tools");
-    }
-    if unknown.len() > LONGEST || FOREIGN.contains(&unknown) {
-        return None;
-    }
-    similar::get_close_matches(unknown, &KNOWN, 1, 0.85).first().copied()
 }

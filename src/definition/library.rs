@@ -5,14 +5,14 @@
 //! trusted; what is in force of these is what was trusted, byte by byte.
 
 use std::collections::VecDeque;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
 use super::cache::{Cache, FileOf};
 use super::catalog::Entry;
-use super::{AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, builtin, walk};
+use super::{AgentDir, AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, Plugin, Source, Tier, builtin, walk};
 use crate::permission::{BroughtItem, ItemTrust};
 
 /// Where agents come from, and the catalog that they are put into.
@@ -20,6 +20,8 @@ use crate::permission::{BroughtItem, ItemTrust};
 pub struct Library {
     catalog: Catalog,
     dirs: AgentDirs,
+    /// Where the agents of plugins lie, each with the name of its plugin.
+    plugins: Vec<(String, AgentDir)>,
     built_in: Vec<Entry>,
     /// Agents of the command line.
     given: Vec<Entry>,
@@ -51,7 +53,21 @@ impl Library {
         catalog.put(built_in.iter().cloned().chain(no_error).collect());
         let (cache, news) = (Mutex::default(), Mutex::default());
         let (trust, brought) = (ItemTrust::default(), watch::Sender::default());
-        Self { catalog, dirs, built_in, given, known, trust, brought, cache, news, told: Notify::new() }
+        let plugins = Vec::new();
+        Self { catalog, dirs, plugins, built_in, given, known, trust, brought, cache, news, told: Notify::new() }
+    }
+
+    /// Returns the same library with the agents of these plugins, whose names begin with that of the plugin.
+    #[must_use]
+    pub fn with_plugins(self, plugins: &[Plugin]) -> Self {
+        let dir = |path: &PathBuf| AgentDir { tier: Tier::Plugin, path: path.clone(), bounds: None };
+        let dirs = plugins.iter().flat_map(|plugin| plugin.agents.iter().map(|path| (plugin.name.clone(), dir(path))));
+        Self { plugins: dirs.collect(), ..self }
+    }
+
+    /// Returns where the agents of plugins lie.
+    pub(super) fn plugin_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        self.plugins.iter().map(|(_, dir)| &dir.path)
     }
 
     /// Returns which agent files of the project count. A change holds from the next [`Library::reload`] on.
@@ -62,7 +78,7 @@ impl Library {
     /// Reads the agent files of the project, whether they count or not. Blocks.
     pub fn brought(&self) -> Vec<BroughtItem> {
         let theirs = self.dirs.iter().filter(|dir| dir.bounds.is_some());
-        let files = theirs.flat_map(|dir| walk::find(dir).files.into_iter().map(move |path| FileOf { dir, path }));
+        let files = theirs.flat_map(|dir| found_in(dir).files.into_iter().map(move |path| FileOf { dir, path }));
         let mut items: Vec<BroughtItem> = files.filter_map(|file| file.read_brought()).collect();
         items.sort();
         items
@@ -99,12 +115,29 @@ impl Library {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut files, mut brought) = (Vec::new(), Vec::new());
         let mut entries = self.built_in.clone();
+        // The plugins of the first files.
+        let mut owners = Vec::new();
+        for (plugin, dir) in &self.plugins {
+            let is_file = dir.path.is_file();
+            let found = if is_file { vec![dir.path.clone()] } else { found_in(dir).files };
+            owners.extend(std::iter::repeat_n(plugin, found.len()));
+            files.extend(found.into_iter().map(|path| FileOf { dir, path }));
+        }
         for dir in self.dirs.iter() {
-            let found = walk::find(dir);
-            entries.extend(found.errors.into_iter().map(Entry::from));
+            let found = found_in(dir);
+            let unread = found.errors.into_iter().map(|error| {
+                let source = Source { tier: dir.tier, path: error.path.clone() };
+                Entry::from(Parsed::broken(source, error))
+            });
+            entries.extend(unread);
             files.extend(found.files.into_iter().map(|path| FileOf { dir, path }));
         }
-        for known in cache.read(files, &self.known) {
+        let mut owners = owners.into_iter();
+        for mut known in cache.read(files, &self.known) {
+            if let (Some(plugin), Some(definition)) = (owners.next(), &mut known.entry.definition) {
+                let definition = Arc::make_mut(definition);
+                definition.name = format!("{plugin}:{}", definition.name);
+            }
             if known.brought.as_ref().is_none_or(|item| self.trust.has(item)) {
                 entries.push(known.entry);
             }
@@ -135,4 +168,8 @@ impl Library {
             }
         }
     }
+}
+
+fn found_in(dir: &AgentDir) -> walk::FoundFile {
+    walk::find(&dir.path, dir.bounds.as_ref(), "~/.claude/agents")
 }

@@ -21,7 +21,7 @@ pub fn parse(text: &str, source: Source) -> Parsed {
 /// Makes an agent of fields that were read elsewhere.
 pub(super) fn of_fields(fields: Fields, prompt: &str, source: Source) -> Parsed {
     let mut reader = Reader::of_file(source.path.clone());
-    reader.take(FrontmatterRead { fields: frontmatter::canonical(fields), error: None }, "", 0);
+    reader.take(FrontmatterRead { fields: frontmatter::canonical(fields, keys::AGENT), error: None }, "", 0);
     let definition = definition(&mut reader, prompt, &source);
     reader.into_parsed(source, definition)
 }
@@ -37,7 +37,7 @@ fn of_text<'a>(reader: &mut Reader<'a>, text: &'a str, source: &Source) -> Optio
     if let Some((line, error)) = cut.error {
         reader.report(line, format!("{error}."));
     }
-    reader.take(frontmatter::read(cut.block), cut.block, cut.lines_before);
+    reader.take(frontmatter::read(cut.block, keys::AGENT), cut.block, cut.lines_before);
     definition(reader, cut.body, source)
 }
 
@@ -74,6 +74,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         background: reader.take_switch("background"),
         mcp_servers: reader.servers("mcpServers"),
         omits_memory: reader.take_switch("omitClaudeMd"),
+        skills: tools::list(reader, "skills", "no skill is loaded.").unwrap_or_default(),
         auto_compact_window: reader.number("autoCompactWindow"),
         initial_prompt: reader.prose("initialPrompt").map(|text| sanitize(&text).into_owned()),
         hooks: reader.hooks(source),
@@ -132,7 +133,7 @@ fn is_of_plugin(name: &str) -> bool {
 /// Characters of the longest name of a model.
 const LONGEST_MODEL: usize = 120;
 
-fn model(reader: &mut Reader<'_>) -> Option<String> {
+pub(super) fn model(reader: &mut Reader<'_>) -> Option<String> {
     let key = if reader.has("model") { "model" } else { "model_name" };
     let model =
         reader.text(key).filter(|model| !["inherit", "default"].iter().any(|own| model.eq_ignore_ascii_case(own)))?;

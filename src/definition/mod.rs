@@ -1,6 +1,6 @@
-//! Agents as files: Markdown with YAML frontmatter, whose body is the system prompt.
+//! Agents as files: Markdown with YAML frontmatter, whose body is the system prompt. Skills and commands are files alike.
 //!
-//! Owns the format, its recovery, the tiers and the catalog of agents. Leaves the meaning of tool names to `tool` and
+//! Owns the format, its recovery, the tiers and the catalog of agents; [`skill`] owns those of skills. Leaves the meaning of tool names to `tool` and
 //! of models to `provider`. Invariant: no file is dropped in silence; what cannot be used is a [`Diagnostic`].
 
 mod builtin;
@@ -18,6 +18,9 @@ mod known;
 mod library;
 mod load;
 mod narrow;
+mod plugin;
+pub mod skill;
+mod text_file;
 mod tier;
 mod tools;
 mod walk;
@@ -41,6 +44,7 @@ pub use duplicate::{CopyError, duplicate};
 pub use known::KnownNames;
 pub use library::Library;
 pub use load::parse;
+pub use plugin::{Plugin, PluginPlaces};
 pub use tier::Tier;
 pub use tools::knows_tool;
 pub use watch::{Means, Watcher};
@@ -82,6 +86,8 @@ pub struct AgentDefinition {
     pub mcp_servers: Option<Vec<NamedServer>>,
     /// Whether it is given no memory files (`omitClaudeMd`).
     pub omits_memory: bool,
+    /// Skills whose text is part of its prompt, as written.
+    pub skills: Vec<String>,
     /// What is said first when it is the main agent (`--agent`).
     pub initial_prompt: Option<String>,
     /// Commands that run while it works, as in settings, each with the file that names it.
@@ -192,10 +198,9 @@ impl Parsed {
         Self { source, definition: None, diagnostics: Vec::new(), lines: [None; 4] }
     }
 
-    /// Returns what came of a file that cannot be used.
-    fn broken(source: Source, reason: String) -> Self {
-        let diagnostic = Diagnostic { path: source.path.clone(), ..Diagnostic::new(reason) };
-        Self { diagnostics: vec![diagnostic], ..Self::nothing(source) }
+    /// Returns what came of a source that cannot be used.
+    fn broken(source: Source, error: Diagnostic) -> Self {
+        Self { diagnostics: vec![error], ..Self::nothing(source) }
     }
 }
 

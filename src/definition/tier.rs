@@ -5,6 +5,8 @@
 pub enum Tier {
     /// Part of the program.
     BuiltIn,
+    /// A plugin.
+    Plugin,
     /// `~/.claude/agents`
     UserClaude,
     /// `~/.kode/agents`
@@ -19,8 +21,15 @@ pub enum Tier {
 
 impl Tier {
     /// All tiers, weakest first.
-    pub const ALL: [Self; 6] =
-        [Self::BuiltIn, Self::UserClaude, Self::UserKode, Self::ProjectClaude, Self::ProjectKode, Self::CommandLine];
+    pub const ALL: [Self; 7] = [
+        Self::BuiltIn,
+        Self::Plugin,
+        Self::UserClaude,
+        Self::UserKode,
+        Self::ProjectClaude,
+        Self::ProjectKode,
+        Self::CommandLine,
+    ];
 
     /// Returns `true` if the definition comes with the project, perhaps from a stranger.
     #[must_use]
@@ -43,6 +52,7 @@ impl Tier {
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::BuiltIn => ("built-in", "built-in"),
+            Self::Plugin => ("plugin", "plugin"),
             Self::UserClaude => ("user", "user (.claude)"),
             Self::UserKode => ("user-kode", "user (.kode)"),
             Self::ProjectClaude => ("project", "project (.claude)"),

@@ -24,7 +24,7 @@ pub(super) fn disallowed(reader: &mut Reader<'_>) -> Vec<String> {
 }
 
 /// Returns the entries of a field; `outcome` says what comes of one that is no list.
-fn list(reader: &mut Reader<'_>, key: &str, outcome: &str) -> Option<Vec<String>> {
+pub(super) fn list(reader: &mut Reader<'_>, key: &str, outcome: &str) -> Option<Vec<String>> {
     let value = reader.value(key)?;
     let is_list = matches!(value, Value::String(_) | Value::Array(_));
     let names = names_of(value);

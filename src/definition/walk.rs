@@ -1,4 +1,4 @@
-//! Finds the agent files below a folder.
+//! Finds the agent files, or the commands, below a folder, and skills in it.
 //!
 //! Owns which files count. Leaves reading them to `cache`. Invariants: nothing is opened here but folders, so that a
 //! pipe cannot hold the program up; every folder is entered once, so that links in a circle end; and what is left out is
@@ -11,7 +11,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{AgentDir, Parsed, Source};
+use super::DirBounds;
+use crate::message::Diagnostic;
 
 /// Folders below each other.
 const MAX_DEPTH: usize = 16;
@@ -24,17 +25,41 @@ const MAX_ENTRIES: usize = 50_000;
 #[derive(Default)]
 pub(super) struct FoundFile {
     pub(super) files: Vec<PathBuf>,
-    pub(super) errors: Vec<Parsed>,
+    pub(super) errors: Vec<Diagnostic>,
 }
 
-/// Finds the agent files below a folder, which need not exist. Links are followed.
-pub(super) fn find(dir: &AgentDir) -> FoundFile {
-    let mut walk = Walk { dir, found: FoundFile::default(), entered: HashSet::new(), seen: 0 };
-    if fs::symlink_metadata(&dir.path).is_ok() {
-        walk.enter(&dir.path, 0);
+/// Finds the Markdown files below a folder, which need not exist. Links are followed. `home` is where the user keeps such
+/// files of their own.
+pub(super) fn find(folder: &Path, bounds: Option<&DirBounds>, home: &'static str) -> FoundFile {
+    Walk::of(Wanted::Below, bounds, home).through(folder)
+}
+
+/// Finds the skills in a folder, which need not exist: each is a folder with a file `SKILL.md`. Links are followed.
+pub(super) fn find_skills(folder: &Path, bounds: Option<&DirBounds>) -> FoundFile {
+    Walk::of(Wanted::Skills, bounds, "~/.claude/skills").through(folder)
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    /// Markdown files, however deep.
+    Below,
+    /// `SKILL.md` in the folders of this one.
+    Skills,
+}
+
+impl Wanted {
+    /// Returns `true` if a file counts that lies so deep.
+    fn takes(self, name: &OsStr, depth: usize) -> bool {
+        match self {
+            Self::Below => is_agent_file(name),
+            Self::Skills => depth == 1 && name.eq_ignore_ascii_case("SKILL.md"),
+        }
     }
-    walk.found.files.sort();
-    walk.found
+
+    fn enters(self, depth: usize) -> bool {
+        self == Self::Below || depth == 0
+    }
 }
 
 /// Returns `true` if a file's name is that of an agent file, and none that an editor leaves beside it.
@@ -44,17 +69,30 @@ fn is_agent_file(name: &OsStr) -> bool {
 }
 
 struct Walk<'a> {
-    dir: &'a AgentDir,
+    wanted: Wanted,
+    bounds: Option<&'a DirBounds>,
+    home: &'static str,
     found: FoundFile,
     /// Device and number of each folder.
     entered: HashSet<(u64, u64)>,
     seen: usize,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn of(wanted: Wanted, bounds: Option<&'a DirBounds>, home: &'static str) -> Self {
+        Self { wanted, bounds, home, found: FoundFile::default(), entered: HashSet::new(), seen: 0 }
+    }
+
+    fn through(mut self, folder: &Path) -> FoundFile {
+        if fs::symlink_metadata(folder).is_ok() {
+            self.enter(folder, 0);
+        }
+        self.found.files.sort();
+        self.found
+    }
+
     fn error(&mut self, path: &Path, reason: String) {
-        let source = Source { tier: self.dir.tier, path: Some(path.to_path_buf()) };
-        self.found.errors.push(Parsed::broken(source, reason));
+        self.found.errors.push(Diagnostic::in_file(path, reason));
     }
 
     fn enter(&mut self, folder: &Path, depth: usize) {
@@ -69,7 +107,7 @@ impl Walk<'_> {
             return;
         }
         if depth > MAX_DEPTH || self.entered.len() > MAX_FOLDERS {
-            let reason = "too many folders, or nested too deeply; folder skipped. Move its agents up.";
+            let reason = "too many folders, or nested too deeply; folder skipped. Move its files up.";
             return self.error(folder, reason.to_owned());
         }
         match fs::read_dir(folder) {
@@ -79,14 +117,14 @@ impl Walk<'_> {
                 for entry in entries {
                     self.seen += 1;
                     if self.seen > MAX_ENTRIES {
-                        let reason = "too many files; the rest are skipped. Keep only agents in this folder.";
+                        let reason = "too many files; the rest are skipped. Keep only such files in this folder.";
                         return self.error(folder, reason.to_owned());
                     }
                     self.entry(&entry, depth);
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                self.error(folder, "not a folder. Delete this file and create a folder for agents.".to_owned());
+                self.error(folder, "not a folder. Delete this file and create a folder.".to_owned());
             }
             Err(error) => {
                 self.error(folder, format!("cannot read this folder: {error}. Allow reading with `chmod u+rx`."));
@@ -96,7 +134,7 @@ impl Walk<'_> {
 
     fn entry(&mut self, entry: &fs::DirEntry, depth: usize) {
         let (path, name) = (entry.path(), entry.file_name());
-        let is_agent_file = is_agent_file(&name);
+        let is_wanted = self.wanted.takes(&name, depth);
         let Ok(kind) = entry.file_type() else { return };
         let kind = if kind.is_symlink() {
             match fs::metadata(&path) {
@@ -110,17 +148,17 @@ impl Walk<'_> {
         };
         if kind.is_dir() {
             // Git keeps its own files there.
-            if name != ".git" {
+            if name != ".git" && self.wanted.enters(depth) {
                 self.enter(&path, depth + 1);
             }
-        } else if is_agent_file {
+        } else if is_wanted {
             self.file(path, kind);
         }
     }
 
     fn file(&mut self, path: PathBuf, kind: FileType) {
         if kind.is_file() {
-            let refusal = self.dir.bounds.as_ref().and_then(|_| self.refusal(&path, &fs::metadata(&path).ok()?));
+            let refusal = self.bounds.and_then(|_| self.refusal(&path, &fs::metadata(&path).ok()?));
             match refusal {
                 Some(reason) => self.error(&path, reason),
                 None => self.found.files.push(path),
@@ -132,7 +170,7 @@ impl Walk<'_> {
 
     /// Says why a file or folder that others may have put there is not used.
     fn refusal(&self, path: &Path, metadata: &fs::Metadata) -> Option<String> {
-        let bounds = self.dir.bounds.as_ref()?;
+        let bounds = self.bounds?;
         if !bounds.owner.trusts(metadata.uid()) {
             let whose = nix::unistd::User::from_uid(metadata.uid().into()).ok().flatten();
             let whose = whose.map_or_else(|| format!("user {}", metadata.uid()), |user| user.name);
@@ -141,8 +179,9 @@ impl Walk<'_> {
         let target = fs::canonicalize(path).ok()?;
         (!target.starts_with(&bounds.root)).then(|| {
             format!(
-                "links to {}, outside the project, so skipped. Copy the file here, or put it in ~/.claude/agents.",
-                target.display()
+                "links to {}, outside the project, so skipped. Copy the file here, or put it in {}.",
+                target.display(),
+                self.home
             )
         })
     }

@@ -27,6 +27,7 @@ mod search;
 mod secret;
 mod served;
 mod shrinking;
+mod skill;
 mod speakers;
 mod tool;
 mod transcript;
@@ -56,6 +57,7 @@ pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, Servic
 pub use secret::{KeySettings, Secret};
 pub use served::{ServedKind, ServedStep};
 pub use shrinking::FittedPicture;
+pub use skill::{LoadedSkill, SkillPiece};
 pub use speakers::{escape_tags, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};

@@ -83,6 +83,8 @@ pub enum AccessKind {
     },
     /// Runs a command in the sandbox once more, with a way to a host that was refused to it.
     Reach { command: String, host: HostPort },
+    /// Loads a skill.
+    Skill { name: String },
     /// Gets a page of the web.
     Fetch {
         url: String,
@@ -130,5 +132,7 @@ pub enum ToolKind {
     Delegate,
     /// Gets pages of the web. Scopes are hosts, as in `domain:example.com`.
     Fetch,
+    /// Loads skills. Scopes are their names.
+    Skill,
     Other,
 }

@@ -23,7 +23,8 @@ impl Permissions {
                 | AccessKind::Execute { .. }
                 | AccessKind::Fetch { .. }
                 | AccessKind::Search { .. }
-                | AccessKind::Call { .. } => true,
+                | AccessKind::Call { .. }
+                | AccessKind::Skill { .. } => true,
             }
     }
 }

@@ -13,7 +13,7 @@ pub fn decide(
     access: &Access,
 ) -> Decision {
     let is_free = match &access.kind {
-        AccessKind::Nothing => true,
+        AccessKind::Nothing | AccessKind::Skill { .. } => true,
         AccessKind::Read { path } => project.contains(path),
         AccessKind::Write { .. }
         | AccessKind::Reach { .. }

@@ -36,9 +36,11 @@ impl Fence {
 
     pub(super) fn refusal(&self, access: &Access) -> Option<String> {
         match &access.kind {
-            AccessKind::Nothing | AccessKind::Fetch { .. } | AccessKind::Search { .. } | AccessKind::Call { .. } => {
-                None
-            }
+            AccessKind::Nothing
+            | AccessKind::Fetch { .. }
+            | AccessKind::Search { .. }
+            | AccessKind::Call { .. }
+            | AccessKind::Skill { .. } => None,
             AccessKind::Read { path } => self.closes(path).or_else(|| self.holds_closed(path)),
             AccessKind::Write { path } => self.closes(path),
             AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } => self.named_in(command),
@@ -101,7 +103,8 @@ impl Fence {
             | AccessKind::Reach { .. }
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
-            | AccessKind::Call { .. } => None,
+            | AccessKind::Call { .. }
+            | AccessKind::Skill { .. } => None,
         };
         kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access { kind, ..access.clone() }))
     }

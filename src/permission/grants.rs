@@ -42,7 +42,7 @@ impl Grant {
         let grant = match &access.kind {
             AccessKind::Read { path } => Self::Below(path.clone()),
             AccessKind::Write { path } if project.is_plain_file(path) => Self::Edits,
-            AccessKind::Nothing | AccessKind::Write { .. } => return None,
+            AccessKind::Nothing | AccessKind::Write { .. } | AccessKind::Skill { .. } => return None,
             AccessKind::Reach { host, .. } => Self::Host(host.clone()),
             AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
             AccessKind::Fetch { host, .. } => Self::Domain(host.clone()),

@@ -12,6 +12,7 @@ mod fence;
 mod git;
 mod grants;
 mod holder;
+mod lent;
 mod mode;
 mod options;
 mod owner;
@@ -89,6 +90,7 @@ pub struct Permissions {
     holder: Holder,
     /// A folder that this agent alone may read and write in.
     own_folder: Option<Project>,
+    lent: lent::Lent,
     fence: Option<Arc<Fence>>,
 }
 
@@ -131,6 +133,7 @@ impl Permissions {
             rules: Rules::default(),
             holder: Holder::Main,
             own_folder: None,
+            lent: lent::Lent::default(),
             fence: None,
         }
     }
@@ -346,7 +349,7 @@ impl Permissions {
             return Decision::Allow;
         }
         match state.decide(mode, &self.holder, access) {
-            Decision::Ask if self.is_own(access) => Decision::Allow,
+            Decision::Ask if self.is_own(access) || self.is_lent(&state, access) => Decision::Allow,
             decision => decision,
         }
     }
@@ -372,7 +375,8 @@ impl Permissions {
             | AccessKind::Reach { .. }
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
-            | AccessKind::Call { .. } => false,
+            | AccessKind::Call { .. }
+            | AccessKind::Skill { .. } => false,
         })
     }
 
@@ -403,7 +407,7 @@ impl Permissions {
                 "it runs in the sandbox"
             }
             AccessKind::Execute { command, .. } if is_reading(command) => "it only reads",
-            AccessKind::Nothing => "it touches nothing",
+            AccessKind::Nothing | AccessKind::Skill { .. } => "it touches nothing",
             _ => mode.about(),
         };
         format!("mode {}: {why}", mode.word())
@@ -428,7 +432,7 @@ impl Permissions {
             Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => {}
         }
         let why = match &access.kind {
-            AccessKind::Nothing => "this tool always asks",
+            AccessKind::Nothing | AccessKind::Skill { .. } => "this tool always asks",
             AccessKind::Fetch { .. } => "each host of the web is asked about once",
             AccessKind::Search { .. } => "the words of a search leave this machine",
             AccessKind::Call { .. } => "each tool of an MCP server is asked about",

@@ -16,8 +16,8 @@ use super::syntax::{Form, Word};
 use super::{Access, AccessKind, Confinement, Project, ToolKind};
 use crate::message::{canonical_name, is_host_below, loose_name};
 
-/// Name of the tool whose scopes are kinds of agents.
-const AGENT: &str = "Agent";
+/// Tools that no set of tools holds, and their kinds.
+const OWN_KINDS: [(&str, ToolKind); 2] = [("Agent", ToolKind::Delegate), ("Skill", ToolKind::Skill)];
 
 /// Where the paths of scopes begin.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,8 @@ enum Scope {
     Below(Box<[GlobMatcher; 2]>),
     /// Pages of this host; with `*.` before it, of all hosts below.
     Host(String),
+    /// Skills whose names have this form.
+    Skills(String),
     /// These kinds of agents, in [`loose_name`]s.
     Kinds(Vec<String>),
     Unclear,
@@ -79,7 +81,8 @@ impl Rule {
             Some((tool, rest)) => (tool, Some(rest.trim_end().strip_suffix(')').unwrap_or_default().trim())),
         };
         let tool = canonical_name(tool);
-        let kind = if tool.eq_ignore_ascii_case(AGENT) { ToolKind::Delegate } else { kind_of(tool) };
+        let own = OWN_KINDS.into_iter().find(|(name, _)| tool.eq_ignore_ascii_case(name));
+        let kind = own.map_or_else(|| kind_of(tool), |(_, kind)| kind);
         let scope = match scope {
             None => Scope::Whole,
             Some("") => Scope::Unclear,
@@ -214,7 +217,8 @@ impl Rule {
                 | AccessKind::Reach { .. }
                 | AccessKind::Fetch { .. }
                 | AccessKind::Search { .. }
-                | AccessKind::Call { .. } => false,
+                | AccessKind::Call { .. }
+                | AccessKind::Skill { .. } => false,
             }
     }
 
@@ -225,6 +229,7 @@ impl Rule {
         }
         match (&self.scope, &access.kind) {
             (Scope::Whole, _) | (Scope::Kinds(_), AccessKind::Nothing) => true,
+            (Scope::Skills(form), AccessKind::Skill { name }) => matches_form(form, name),
             (Scope::Command(allowed), AccessKind::Execute { command, .. }) => allowed == trimmed(command),
             (Scope::Prefix(prefix), AccessKind::Execute { command, confinement }) => {
                 starts_with_words(command, prefix, *confinement)
@@ -254,6 +259,7 @@ impl Rule {
             _ if !self.names(&access.tool) => Verdict::Passes,
             // A search may find what is at a host.
             (Scope::Whole | Scope::Unclear, _) | (Scope::Host(_), AccessKind::Search { .. }) => Verdict::Forbidden,
+            (Scope::Skills(form), AccessKind::Skill { name }) if matches_form(form, name) => Verdict::Forbidden,
             // What keeps from a host keeps from those below it.
             (Scope::Host(own), AccessKind::Fetch { host, .. }) => {
                 let top = own.strip_prefix("*.").unwrap_or(own);
@@ -312,13 +318,14 @@ impl Rule {
             | AccessKind::Reach { .. }
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
-            | AccessKind::Call { .. } => false,
+            | AccessKind::Call { .. }
+            | AccessKind::Skill { .. } => false,
         };
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }
 
     pub(super) fn is_about_kind(&self, kind: &str) -> bool {
-        self.names(AGENT)
+        self.names("Agent")
             && match &self.scope {
                 Scope::Whole => true,
                 Scope::Kinds(kinds) => kinds.iter().any(|known| *known == loose_name(kind)),
@@ -367,6 +374,7 @@ impl Scope {
             ToolKind::Fetch => scope
                 .strip_prefix("domain:")
                 .map_or(Self::Unclear, |host| Self::Host(host.trim().trim_end_matches('.').to_ascii_lowercase())),
+            ToolKind::Skill => Self::Skills(scope.strip_suffix(" *").unwrap_or(scope).trim().to_owned()),
             ToolKind::Other => Self::Unclear,
         }
     }

@@ -111,6 +111,14 @@ impl RuleSet {
         Self(all.into())
     }
 
+    /// Returns these rules and others.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        let mut all: Vec<SettingRule> = self.0.iter().chain(others.0.iter()).cloned().collect();
+        all.sort_by_key(|rule| rule.effect);
+        Self(all.into())
+    }
+
     pub fn notices(&self) -> Vec<RuleNotice> {
         self.0.iter().map(SettingRule::notice).collect()
     }

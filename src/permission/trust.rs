@@ -42,6 +42,10 @@ impl BroughtItem {
 pub enum BroughtKind {
     /// A file that defines an agent.
     Agent,
+    /// A skill.
+    Skill,
+    /// A command of its own.
+    Command,
     /// A rule that lets something happen without a question.
     Rule,
     /// A folder outside that is worked in too.
@@ -61,6 +65,8 @@ impl BroughtKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Agent => "agent",
+            Self::Skill => "skill",
+            Self::Command => "command",
             Self::Rule => "allows",
             Self::Directory => "opens",
             Self::Hook => "runs",
@@ -162,6 +168,8 @@ impl FolderTrust {
         let count = |kind| self.brings.iter().filter(|item| item.kind == kind).count();
         let words = [
             (count(BroughtKind::Agent), "agent", "agents"),
+            (count(BroughtKind::Skill), "skill", "skills"),
+            (count(BroughtKind::Command), "command", "commands"),
             (count(BroughtKind::Rule), "rule that allows", "rules that allow"),
             (count(BroughtKind::Directory), "further folder", "further folders"),
             (count(BroughtKind::Hook), "hook", "hooks"),

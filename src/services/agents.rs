@@ -1,4 +1,4 @@
-//! The agent files of a session: read at its start, watched to its end.
+//! The agent files, skills and commands of a session: read at its start, watched to its end.
 //!
 //! Owns who hears of changes. Leaves the reading and the watching to `definition`. Invariant: nothing is emitted when
 //! nothing changed, so not for what the start found in order.
@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::worktrees::AbortOnDrop;
 use crate::agent::{SessionEvent, Sink};
+use crate::definition::skill::SkillLibrary;
 use crate::definition::{CatalogChanges, Library, Means, Watcher};
 
 /// How long a session waits for its agent files.
@@ -25,27 +26,38 @@ pub(super) struct AgentFiles {
 impl AgentFiles {
     /// Reads the files before it returns, so that the first request offers all agents. The watches are set later. Files
     /// that a slow disk brings after the session has begun are emitted as a change.
-    pub(super) async fn read(library: &Arc<Library>, sink: &Sink) -> Self {
-        let reader = Arc::clone(library);
-        let reading = tokio::task::spawn_blocking(move || reader.reload());
+    pub(super) async fn read(library: &Arc<Library>, skills: &Arc<SkillLibrary>, sink: &Sink) -> Self {
+        let (reader, of_skills) = (Arc::clone(library), Arc::clone(skills));
+        let reading = tokio::task::spawn_blocking(move || {
+            reader.reload();
+            of_skills.reload();
+        });
         let mut errors = Vec::new();
         if timeout(LOAD_TIMEOUT, reading).await.is_ok() {
             // What was there before the session is no change. What is wrong with it has to be known.
             while let Some(found) = library.changes().now_or_never() {
                 errors.extend(found.errors);
             }
+            // Those of skills are listed by /skills: there are many of them, and most of files that work all the same.
+            while skills.changes().now_or_never().is_some() {}
         } else {
             tracing::warn!("reading the agent files timed out");
         }
-        let watcher = Watcher::start(Arc::clone(library), Means::Events);
-        let (library, sink) = (Arc::clone(library), sink.clone());
+        let watcher = Watcher::start(Arc::clone(library), Arc::clone(skills), Means::Events);
+        let (library, skills, sink) = (Arc::clone(library), Arc::clone(skills), sink.clone());
         let announcer = tokio::spawn(async move {
             let mut changes = CatalogChanges { errors, ..CatalogChanges::default() };
             loop {
                 if !changes.is_empty() {
                     sink.emit_session(SessionEvent::AgentsChanged { changes }).await;
                 }
-                changes = library.changes().await;
+                changes = tokio::select! {
+                    changes = library.changes() => changes,
+                    changes = skills.changes() => {
+                        sink.emit_session(SessionEvent::SkillsChanged { changes }).await;
+                        CatalogChanges::default()
+                    }
+                };
             }
         });
         Self { _watcher: watcher, _announcer: AbortOnDrop(announcer) }

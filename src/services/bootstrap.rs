@@ -16,7 +16,8 @@ use super::settings::SessionSettings;
 use super::{ConfiguredServers, connection, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
-use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Roots};
+use crate::definition::skill::{SkillDirs, SkillLibrary};
+use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Plugin, PluginPlaces, Roots};
 use crate::hook::{HookHandler, HookSource};
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
@@ -24,7 +25,7 @@ use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::session::{Secrets, Store, log};
-use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
+use crate::subagent::{AGENT_TOOL, SKILL_TOOL, TASK_TOOLS, UserDirs};
 use crate::tool::{SearchEngine, known_tools};
 
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub struct Options {
     pub budget: BudgetLimit,
     pub front_end: FrontEnd,
     pub kind: SessionKind,
+    /// Folders of plugins (`--plugin-dir`).
+    pub plugins: Vec<PathBuf>,
     /// Agents given on the command line (`--agents`).
     pub agents: Vec<Parsed>,
     /// The agent that the main agent works as (`--agent`).
@@ -96,6 +99,8 @@ pub struct Bootstrap {
     pub memory: MemorySources,
     /// The MCP servers that are configured.
     pub servers: ConfiguredServers,
+    /// What can be called by name. Until [`super::start`] there is nothing.
+    pub skills: Arc<SkillLibrary>,
     /// The kinds of agents there are. Until [`super::start`] only those that need no file.
     pub library: Arc<Library>,
     pub agent: Option<Arc<AgentDefinition>>,
@@ -173,11 +178,16 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
-    let library = Arc::new(Library::new(dirs, options.agents.clone(), names));
+    let (plugins, errors) = plugins(&options, &environment, &ground);
+    diagnostics.extend(errors);
+    let library = Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins);
+    let library = Arc::new(library);
+    let skills = Arc::new(skills(options.kind, (&library, &plugins), &environment, (&place, &ground)));
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
     let known = (&environment, paths.as_ref(), &config);
     let servers = ConfiguredServers::find(known, (&place.cwd, &ground), &settings, &services);
-    let trust = trust::look(&options, (&rules, &more), &library, (paths.as_ref(), &place), (&memory, &servers));
+    let files = (&*library, &*skills);
+    let trust = trust::look(&options, (&rules, &more), files, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
         (Some(name), _) => Some(lead_definition(&library, name)?),
         (None, Some(earlier)) => lead_definition(&library, earlier)
@@ -207,6 +217,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         trust,
         memory,
         servers: servers.with_main_agent(agent.as_deref()),
+        skills,
         library,
         agent,
         services,
@@ -270,9 +281,50 @@ fn memory_sources(
 
 /// Finds the folders of agent files.
 pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &ProjectRoot) -> AgentDirs {
+    with_roots(environment, place, ground, AgentDirs::new)
+}
+
+/// Finds the plugins in use, and says what is wrong with others. The demonstration knows of none.
+fn plugins(
+    options: &Options,
+    environment: &config::Environment,
+    ground: &ProjectRoot,
+) -> (Vec<Plugin>, Vec<Diagnostic>) {
+    if options.kind == SessionKind::Demo {
+        return Default::default();
+    }
+    let given: Vec<PathBuf> = options.plugins.iter().map(|path| options.directory.join(path)).collect();
+    let claude = user_dirs(environment).claude;
+    let project = ground.is_project.then_some(ground.root.as_path());
+    Plugin::find(PluginPlaces { claude: claude.as_deref(), project, given: &given })
+}
+
+/// Returns where skills are looked for. The demonstration knows of none.
+fn skills(
+    kind: SessionKind,
+    (library, plugins): (&Library, &[Plugin]),
+    environment: &config::Environment,
+    (place, ground): (&Place, &ProjectRoot),
+) -> SkillLibrary {
+    match kind {
+        SessionKind::Live => {
+            let dirs = with_roots(environment, place, ground, SkillDirs::new).with_plugins(plugins);
+            SkillLibrary::new(dirs, library.trust().clone())
+        }
+        SessionKind::Demo => SkillLibrary::default(),
+    }
+}
+
+/// Finds folders from where the user and the project keep theirs.
+fn with_roots<T>(
+    environment: &config::Environment,
+    place: &Place,
+    ground: &ProjectRoot,
+    find: impl FnOnce(&Roots<'_>) -> T,
+) -> T {
     let (home, claude, kode) =
         (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
-    AgentDirs::new(&Roots {
+    find(&Roots {
         home: home.as_deref(),
         claude: claude.as_deref(),
         kode: kode.as_deref(),
@@ -291,7 +343,7 @@ fn check_hooks(hooks: &serde_json::Value) -> Vec<String> {
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.
 pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
     let tools = known_tools();
-    let tools = tools.names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
+    let tools = tools.names().chain([AGENT_TOOL, SKILL_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
     let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);
     KnownNames { tools, is_model: Arc::new(is_model), check_hooks }

@@ -57,6 +57,7 @@ pub use trust::check_trust;
 
 use crate::agent::{LogEvent, Place, Sink};
 use crate::config::{self, Config, Paths};
+use crate::definition::skill::SkillLibrary;
 use crate::definition::{AgentDefinition, Library};
 use crate::message::Diagnostic;
 use crate::offline::Pace;
@@ -66,7 +67,8 @@ use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
 use crate::session::{SessionMeta, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, Tree, TreeSetup, Unattended,
+    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, SessionSkills, Tree, TreeSetup,
+    Unattended,
 };
 use crate::tool::{FileCopies, schema_of};
 
@@ -80,20 +82,20 @@ pub struct Started {
 }
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
-    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, .. } = bootstrap;
+    let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, .. } = bootstrap;
     let Bootstrap { rules, settings, trust, memory, servers, services, engine, subagents, store, saved, .. } =
         bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let record = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
+    let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let sink = Sink::new(listeners, secrets.clone());
     say(&diagnostics, &sink).await;
-    let says = options.front_end != FrontEnd::Headless && saved.is_none();
+    let (approvals, says) = (ApprovalQueue::default(), options.front_end != FrontEnd::Headless && saved.is_none());
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
     let settings_model = settings.model().map(str::to_owned);
-    let approvals = ApprovalQueue::default();
-    kept.agents = agent_files(options.kind, &library, &sink).await;
+    kept.agents = agent_files(options.kind, (&library, &skills), &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
         config: &config,
@@ -106,6 +108,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         ground: &ground,
         place: &place,
         library: &library,
+        skills: &skills,
         store: store.as_ref(),
         answered: saved.as_deref().map(SavedSession::answers).unwrap_or_default(),
         secrets: &secrets,
@@ -131,6 +134,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         user_dirs: subagents.user_dirs,
         memory,
         hooks: rights.hooks,
+        skills: SessionSkills { catalog: skills.catalog().clone(), session: session.clone() },
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: Some(rights.trusting),
@@ -153,7 +157,6 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         connection::connecting(wishes, LeadModel { definition, resolve }, means, sink)
     };
     let limits = limits::of_main(&config, options.max_turns);
-    let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
     Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
@@ -166,9 +169,13 @@ fn secret_variables(services: &ProviderEnv, config: &Config) -> Vec<String> {
 }
 
 /// Starts to read agent files. A demonstration has none.
-async fn agent_files(kind: SessionKind, library: &Arc<Library>, sink: &Sink) -> Option<AgentFiles> {
+async fn agent_files(
+    kind: SessionKind,
+    (library, skills): (&Arc<Library>, &Arc<SkillLibrary>),
+    sink: &Sink,
+) -> Option<AgentFiles> {
     match kind {
-        SessionKind::Live => Some(AgentFiles::read(library, sink).await),
+        SessionKind::Live => Some(AgentFiles::read(library, skills, sink).await),
         SessionKind::Demo => None,
     }
 }

@@ -13,6 +13,7 @@ use super::{ConfiguredServers, Options, SessionHandles, SessionKind, allowed, ho
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::Library;
+use crate::definition::skill::SkillLibrary;
 use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::MemoryTrust;
@@ -36,6 +37,7 @@ pub(super) struct MadeOf<'a> {
     pub(super) ground: &'a ProjectRoot,
     pub(super) place: &'a Place,
     pub(super) library: &'a Arc<Library>,
+    pub(super) skills: &'a Arc<SkillLibrary>,
     pub(super) store: Option<&'a Store>,
     /// Answers of the session that goes on.
     pub(super) answered: Vec<ActiveGrant>,
@@ -60,7 +62,7 @@ pub(super) struct Rights {
 pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
     let permissions = permissions(&made_of, kept, sink).await;
     let MadeOf { options, config, rules, trust, settings, memory, servers, paths, ground, place, .. } = made_of;
-    let MadeOf { library, engine, store, .. } = made_of;
+    let MadeOf { library, skills, engine, store, .. } = made_of;
     let keys = servers.sources.keys.clone();
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
     let in_force = rules.ruleset(trust.is_trusted);
@@ -70,11 +72,12 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, mcp::HEAD_START);
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
-    let library = library.clone();
+    let (library, skills) = (library.clone(), skills.clone());
     let found = trust::TrustParts {
         trust,
         rules,
         library,
+        skills,
         memory,
         settings,
         hooks: hooks.clone(),

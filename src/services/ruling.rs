@@ -76,7 +76,8 @@ pub async fn check_permission(bootstrap: &Bootstrap, entry: &str) -> anyhow::Res
             let url = scope.strip_prefix("domain:").map_or_else(|| scope.to_owned(), |host| format!("https://{host}/"));
             prepared(bootstrap, &rights, name, ("url", &url)).await?
         }
-        ToolKind::Delegate | ToolKind::Other => Access::new(name, AccessKind::Nothing),
+        ToolKind::Skill if !scope.is_empty() => Access::new(name, AccessKind::Skill { name: scope.to_owned() }),
+        ToolKind::Delegate | ToolKind::Skill | ToolKind::Other => Access::new(name, AccessKind::Nothing),
     };
     // What is allowed outside of the sandbox runs there.
     let open = access.unconfined().filter(|open| permissions.decide(open) == Decision::Allow);
@@ -98,6 +99,7 @@ async fn rights(bootstrap: &Bootstrap) -> Rights {
         ground: &bootstrap.ground,
         place: &bootstrap.place,
         library: &bootstrap.library,
+        skills: &bootstrap.skills,
         store: None,
         answered: Vec::new(),
         secrets: &Secrets::default(),

@@ -17,6 +17,7 @@ use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, hooks, mcp};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
 use crate::definition::Library;
+use crate::definition::skill::SkillLibrary;
 use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
@@ -28,19 +29,21 @@ use crate::tool::Shell;
 
 /// New items that are named in a notice.
 const MAX_NAMED: usize = 3;
+/// What is watched while the program runs.
+const WATCHED: [BroughtKind; 3] = [BroughtKind::Agent, BroughtKind::Skill, BroughtKind::Command];
 
 /// Finds out what the folder brings, and whether the user trusts all of it.
 pub(super) fn look(
     options: &Options,
     (rules, settings): (&SessionRules, &SessionSettings),
-    library: &Library,
+    (library, skills): (&Library, &SkillLibrary),
     (paths, place): (Option<&Paths>, &Place),
     (memory, servers): (&MemorySources, &ConfiguredServers),
 ) -> FolderTrust {
     let agents = library.brought();
     let hooks = hooks_of(&agents, &place.project);
-    let found = agents.into_iter().chain(hooks).chain(rules.brought()).chain(settings.brought());
-    let found = found.chain(imports(memory, place)).chain(servers.brought());
+    let found = agents.into_iter().chain(skills.brought()).chain(hooks).chain(rules.brought());
+    let found = found.chain(settings.brought()).chain(imports(memory, place)).chain(servers.brought());
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
     brings.dedup();
@@ -105,6 +108,7 @@ pub(super) struct TrustParts {
     pub(super) trust: FolderTrust,
     pub(super) rules: SessionRules,
     pub(super) library: Arc<Library>,
+    pub(super) skills: Arc<SkillLibrary>,
     pub(super) memory: MemoryTrust,
     pub(super) settings: SessionSettings,
     pub(super) hooks: Hooks,
@@ -154,7 +158,7 @@ pub(super) async fn attend(
     let project = place.1.project.clone();
     let mut watched = Watched { found, project, kept, permissions: permissions.clone(), sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
-    let mut changes = watched.found.library.brought_changes();
+    let (mut agents, mut skills) = (watched.found.library.brought_changes(), watched.found.skills.brought_changes());
     handles.trusting = Some(tokio::spawn(async move {
         loop {
             tokio::select! {
@@ -163,14 +167,15 @@ pub(super) async fn attend(
                         watched.answered(trusted).await;
                         // Nobody waits any more once the program ends.
                         let _ = taken_in.send(());
+                        continue;
                     }
                     None => return,
                 },
-                Ok(()) = changes.changed() => {
-                    let found = changes.borrow_and_update().clone();
-                    watched.see(found).await;
-                }
+                Ok(()) = agents.changed() => {}
+                Ok(()) = skills.changed() => {}
             }
+            let found = [agents.borrow_and_update().clone(), skills.borrow_and_update().clone()].concat();
+            watched.see(found).await;
         }
     }));
     words
@@ -186,13 +191,14 @@ struct Watched {
 }
 
 impl Watched {
-    /// Takes in the agent files that are there now, and their hooks.
-    async fn list(&mut self, agents: Vec<BroughtItem>) {
-        let (named, project) = (agents.clone(), self.project.clone());
+    /// Takes in the agent files, skills and commands that are there now, and the hooks of the former.
+    async fn list(&mut self, files: Vec<BroughtItem>) {
+        let agents = files.iter().filter(|file| file.kind == BroughtKind::Agent);
+        let (named, project): (Vec<BroughtItem>, _) = (agents.cloned().collect(), self.project.clone());
         let hooks = spawn_blocking(move || hooks_of(&named, &project)).await.unwrap_or_default();
         let before = std::mem::take(&mut self.found.trust.brings);
-        let others = before.iter().filter(|item| item.kind != BroughtKind::Agent).cloned();
-        let brings: BTreeSet<BroughtItem> = others.chain(agents).chain(hooks).collect();
+        let others = before.iter().filter(|item| !WATCHED.contains(&item.kind)).cloned();
+        let brings: BTreeSet<BroughtItem> = others.chain(files).chain(hooks).collect();
         let is_fresh = |item: &BroughtItem| {
             if self.found.trust.is_trusted {
                 !self.found.library.trust().has(item)
@@ -205,9 +211,9 @@ impl Watched {
     }
 
     /// Says what has come into the folder while the program runs. It is used only once the user trusts it.
-    async fn see(&mut self, agents: Vec<BroughtItem>) {
+    async fn see(&mut self, files: Vec<BroughtItem>) {
         let before = self.found.trust.clone();
-        self.list(agents).await;
+        self.list(files).await;
         if self.found.trust == before {
             return;
         }
@@ -232,8 +238,9 @@ impl Watched {
     }
 
     async fn answered(&mut self, trusted: Vec<BroughtItem>) {
-        let looking = self.found.library.clone();
-        let found = spawn_blocking(move || looking.brought()).await.unwrap_or_default();
+        let (agents, skills) = (self.found.library.clone(), self.found.skills.clone());
+        let looking = spawn_blocking(move || [agents.brought(), skills.brought()].concat());
+        let found = looking.await.unwrap_or_default();
         self.list(found).await;
         let is_trusted = !trusted.is_empty();
         // A yes is for what was listed: what has come since is listed first.
@@ -250,8 +257,11 @@ impl Watched {
         } else {
             trust.set([]);
         }
-        let library = self.found.library.clone();
-        let reloaded = spawn_blocking(move || library.reload());
+        let (library, skills) = (self.found.library.clone(), self.found.skills.clone());
+        let reloaded = spawn_blocking(move || {
+            library.reload();
+            skills.reload();
+        });
         self.permissions.set_ruleset(self.found.rules.ruleset(is_trusted));
         self.permissions.open_directories(self.found.rules.directories(is_trusted));
         self.found.put_in_force(&self.sink).await;

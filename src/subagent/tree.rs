@@ -29,11 +29,13 @@ use crate::subagent::registry::Registry;
 use crate::subagent::run::read_back::ReadBack;
 use crate::subagent::run::review::ReportReview;
 use crate::subagent::servers::{AgentServers, ServerReach};
+use crate::subagent::skills::SessionSkills;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
 use crate::subagent::tools::agent_tool::AgentTool;
-use crate::subagent::tools::offer::AgentOffer;
+use crate::subagent::tools::offer::Offers;
+use crate::subagent::tools::skill_tool::SkillTool;
 use crate::subagent::tools::{ask_tools, task_tools};
 use crate::subagent::workspace::{Workspace, WorktreeRegistry};
 use crate::tool::{BackgroundCommands, FileCopies, Freshness, Shell, ToolSet, Writers};
@@ -82,6 +84,8 @@ pub struct TreeSetup {
     pub memory: MemorySources,
     /// What runs when something happens.
     pub hooks: Hooks,
+    /// What can be called by name.
+    pub skills: SessionSkills,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
     /// Where subagents can work apart; `None` where nothing can be kept.
@@ -132,7 +136,7 @@ pub struct Parent {
     pub main: Connection,
     pub capabilities: Capabilities,
     /// Which agents it has been offered.
-    pub offer: Arc<AgentOffer>,
+    pub offers: Arc<Offers>,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
     /// Where it works, if not among the project's files.
@@ -220,6 +224,7 @@ impl Tree {
             tools: setup.tools.clone(),
             servers: setup.servers.clone().into(),
             delegation: self.depth_allows(0),
+            skills: Delegation::Open,
             permissions: setup.permissions.clone(),
             hooks: OwnHooks::default(),
         }
@@ -236,7 +241,7 @@ impl Tree {
         let reach = ServerReach {
             servers: agent.capabilities.servers.clone(),
             permissions: agent.capabilities.permissions.clone(),
-            offer: agent.offer.servers.clone(),
+            offer: agent.offers.servers.clone(),
         };
         let own = agent.capabilities.tools.clone();
         let (id, delegates) = (agent.id, agent.capabilities.delegation == Delegation::Open);
@@ -244,7 +249,10 @@ impl Tree {
         // A definition that lists its tools has these and no others.
         let asks = id.is_main() && own.names().count() == self.setup().tools.names().count();
         let tools = own.offered(agent.connection.provider.web_search().is_some());
-        let tools = reach.join(tools, &agent.connection.model);
+        let mut tools = reach.join(tools, &agent.connection.model);
+        if agent.capabilities.skills == Delegation::Open && !self.usable_skills(&agent).is_empty() {
+            tools = tools.with(Arc::new(SkillTool::new(self.clone(), agent.clone())));
+        }
         let tools = if delegates { tools.with(Arc::new(AgentTool::new(self.clone(), agent))) } else { tools };
         let about = task_tools::tools(self, id, delegates, runs_commands);
         let asks = if asks { ask_tools::tools(self).to_vec() } else { Vec::new() };

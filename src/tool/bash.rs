@@ -449,6 +449,7 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         view,
         changes: Vec::new(),
         refused_inside: None,
+        skill: None,
     }
 }
 

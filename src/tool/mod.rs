@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::search::ignores::Ignores;
-use crate::message::{FileDiff, HostPort, INTERRUPTED, ResultPart, ToolSpec};
+use crate::message::{FileDiff, HostPort, INTERRUPTED, LoadedSkill, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
 mod background;
@@ -124,7 +124,7 @@ pub trait Tool: Send + Sync {
     /// Says whether calls of one message may overlap.
     fn concurrency(&self, _input: &Self::Input) -> Concurrency {
         match self.kind() {
-            ToolKind::Write | ToolKind::Execute => Concurrency::InOrder,
+            ToolKind::Write | ToolKind::Execute | ToolKind::Skill => Concurrency::InOrder,
             ToolKind::Read | ToolKind::Search | ToolKind::Delegate | ToolKind::Fetch | ToolKind::Other => {
                 Concurrency::Parallel
             }
@@ -276,6 +276,8 @@ pub struct ToolOutput {
     pub changes: Vec<FileChange>,
     /// What the sandbox has refused to a command, as far as that can be told.
     pub refused_inside: Option<RefusedInside>,
+    /// A skill whose text the model is to read in place of this, once what it names was run and read.
+    pub skill: Option<Box<LoadedSkill>>,
 }
 
 /// What the sandbox has refused to a command.

@@ -20,6 +20,7 @@ use crate::app::composer::pictures::PictureSource;
 use crate::app::timeline::PlaybackRequest;
 use crate::app::{Effect, Event, StatusLineFacts, UserChoice};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
+use crate::definition::skill::SkillLibrary;
 use crate::definition::{Library, duplicate};
 use crate::export::{ExportError, export, place_of};
 use crate::memory::{MemoryAnswer, MemoryReader, MemoryRequest};
@@ -39,6 +40,7 @@ pub(super) struct EffectRunner {
     memory_files: Option<MemoryReader>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
+    skills: Arc<SkillLibrary>,
     models: ModelOffers,
     notifier: Notifier,
     status_line: Option<StatusLineRunner>,
@@ -72,7 +74,7 @@ impl EffectRunner {
         commands: mpsc::UnboundedSender<Command>,
         kept: Storage,
         cwd: PathBuf,
-        (library, models): (Arc<Library>, ModelOffers),
+        (library, skills, models): (Arc<Library>, Arc<SkillLibrary>, ModelOffers),
         notifier: Notifier,
     ) -> Self {
         let Storage { history, memory, store, state_dir, memory_files, status_line } = kept;
@@ -88,6 +90,7 @@ impl EffectRunner {
             store,
             cwd: Arc::new(cwd),
             library,
+            skills,
             models,
             notifier,
             status_line,
@@ -118,6 +121,7 @@ impl EffectRunner {
         let _ = self.back.send(Event::AgentFiles(FileNews::Places(places)));
         self.agent_files(FileRequest::List);
         self.agent_files(FileRequest::Homes);
+        self.list_skills();
         if let Some(path) = self.history.clone() {
             self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
         }
@@ -144,6 +148,8 @@ impl EffectRunner {
                 Err(why) => drop(self.back.send(Event::Memory(MemoryAnswer::Failed(why)))),
             },
             Effect::AttachPicture(source) => self.attach(source),
+            Effect::ListSkills => self.list_skills(),
+            Effect::EditSkill(path) => return Ok(self.edit_skill(path)),
             Effect::ListModels => self.list_models(),
             Effect::RunStatusLine(facts) => self.run_status_line(facts),
             Effect::ListSessions => {
@@ -204,11 +210,16 @@ impl EffectRunner {
 
     /// Carries out a request for agent files. A change is in force before its event arrives.
     fn agent_files(&self, request: FileRequest) {
-        let (library, back) = (Arc::clone(&self.library), self.back.clone());
+        let (library, skills, back) = (Arc::clone(&self.library), Arc::clone(&self.skills), self.back.clone());
         tokio::task::spawn_blocking(move || {
+            // What the user has written is their own word.
+            if let FileRequest::Edited(path) = &request {
+                library.vouch(path);
+                skills.vouch(path);
+                skills.reload();
+            }
             let outcome = agent_files(&library, request);
-            // It is the user's own word.
-            if let Ok(FileNews::Created(path) | FileNews::Edited(path)) = &outcome {
+            if let Ok(FileNews::Created(path)) = &outcome {
                 library.vouch(path);
             }
             if !matches!(outcome, Ok(FileNews::Listed(_))) {
@@ -218,6 +229,12 @@ impl EffectRunner {
             let news = outcome.unwrap_or_else(|error| FileNews::Failed(format!("{error:#}")));
             let _ = back.send(Event::AgentFiles(news));
         });
+    }
+
+    /// Opens a skill in the editor, if it still is one.
+    fn edit_skill(&self, path: PathBuf) -> AfterEffect {
+        let is_known = self.skills.catalog().listing().iter().any(|listed| listed.path == path);
+        if is_known { AfterEffect::Outside(Program::File(path)) } else { AfterEffect::Done }
     }
 
     /// Carries out a request for memory files, or returns the program that does.
@@ -245,6 +262,15 @@ impl EffectRunner {
         self.in_background(move || {
             let store = store.context("this session is not saved: no image can be attached")?;
             Ok(Some(Event::Picture(pictures::attach(source, &store.pictures(), &cwd))))
+        });
+    }
+
+    /// Reads the skills and commands that have changed, and lists all.
+    fn list_skills(&self) {
+        let skills = Arc::clone(&self.skills);
+        self.in_background(move || {
+            skills.reload();
+            Ok(Some(Event::SkillsListed(skills.catalog().listing())))
         });
     }
 
@@ -301,7 +327,7 @@ fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
     Ok(match request {
         FileRequest::List => FileNews::Listed(library.catalog().listing()),
         FileRequest::Homes => FileNews::Homes(library.dirs().homes()),
-        FileRequest::Reload => {
+        FileRequest::Reload | FileRequest::Edited(_) => {
             library.reload();
             FileNews::Listed(library.catalog().listing())
         }

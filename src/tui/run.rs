@@ -28,6 +28,7 @@ use crate::app::key::Input;
 use crate::app::timeline::PlaybackSpeed;
 use crate::app::{App, Earlier, Effect, Event, Setup};
 use crate::definition::Library;
+use crate::definition::skill::SkillLibrary;
 use crate::message::Spent;
 use crate::services::{EndSignal, ModelOffers, SavedSession, SignalEvent, Signals};
 use crate::subagent::Command;
@@ -50,6 +51,7 @@ pub struct ScreenSetup {
     pub(super) themes: Themes,
     pub(super) storage: Storage,
     pub(super) library: Arc<Library>,
+    pub(super) skills: Arc<SkillLibrary>,
     pub(super) models: ModelOffers,
     pub(super) notifier: Notifier,
 }
@@ -97,7 +99,8 @@ async fn show(
 ) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
-    let ScreenSetup { app, saved: _, events, commands, cwd, theme, themes, storage, library, models, notifier } = setup;
+    let ScreenSetup { app, saved: _, events, commands, cwd, theme, themes, storage, .. } = setup;
+    let ScreenSetup { library, skills, models, notifier, .. } = setup;
     let terminal = Terminal::enter(app.mouse).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
@@ -118,7 +121,7 @@ async fn show(
         owed: Vec::new(),
     };
     stage.draw()?;
-    let runner = EffectRunner::new(back, commands, storage, cwd, (library, models), notifier);
+    let runner = EffectRunner::new(back, commands, storage, cwd, (library, skills, models), notifier);
     if !replays {
         runner.load_initial_state();
     }

@@ -79,6 +79,7 @@ pub fn screen_setup(
             status_line,
         },
         library: Arc::clone(&bootstrap.library),
+        skills: Arc::clone(&bootstrap.skills),
         models: ModelOffers::of(bootstrap),
         notifier: Notifier::choose(&ui.notify, |name| environment.get(name).map(str::to_owned)),
     })

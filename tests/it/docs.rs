@@ -14,7 +14,7 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
     "docs/agents.md",
     "docs/background.md",
@@ -26,6 +26,7 @@ const PAGES: [&str; 11] = [
     "docs/memory.md",
     "docs/permissions.md",
     "docs/sessions.md",
+    "docs/skills.md",
 ];
 /// The pages for those who change the program.
 const INTERNAL: [&str; 2] = ["CONTRIBUTING.md", "CHANGELOG.md"];

@@ -21,6 +21,7 @@ mod providers;
 mod pty;
 mod screens;
 mod session;
+mod skills;
 mod support;
 mod text;
 mod tidy;

@@ -5,6 +5,7 @@ mod judge;
 mod memory;
 mod request;
 mod room;
+mod skills;
 mod words;
 
 use std::collections::HashSet;
@@ -57,6 +58,7 @@ async fn carry_out(job: Job<'_>, agent: &Agent, transcript: Transcript) -> (Outc
     let mut driver = Driver::new(&run, transcript);
     let end = Box::pin(driver.watched(job)).await;
     agent.inbox.close();
+    super::skill::end_lending(agent);
     let (outcome, transcript) = driver.conclude(end).await;
     if agent.depth > 0 {
         // Nobody else could read what they print. Those of the main agent go on between its answers.
@@ -170,6 +172,7 @@ impl<'a> Driver<'a> {
 
     async fn drive(&mut self) -> End {
         self.begin_with_hooks().await;
+        self.heed_opening().await;
         loop {
             self.read_inbox().await;
             if self.agent.cancel.cause().is_some() {
@@ -230,8 +233,7 @@ impl<'a> Driver<'a> {
         }
         let mut was_spoken_to = false;
         for message in self.agent.inbox.take() {
-            was_spoken_to |= message.by.is_user();
-            self.receive(message).await;
+            was_spoken_to |= self.heed(message).await;
         }
         self.read_memory(was_spoken_to).await;
         for text in self.agent.tools.news() {

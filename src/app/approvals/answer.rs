@@ -218,9 +218,11 @@ impl Approvals {
             AccessKind::Write { .. } => "edit",
             AccessKind::Execute { .. } | AccessKind::Reach { .. } => "command",
             AccessKind::Search { .. } => "search",
-            AccessKind::Read { .. } | AccessKind::Fetch { .. } | AccessKind::Call { .. } | AccessKind::Nothing => {
-                "call"
-            }
+            AccessKind::Read { .. }
+            | AccessKind::Fetch { .. }
+            | AccessKind::Call { .. }
+            | AccessKind::Skill { .. }
+            | AccessKind::Nothing => "call",
         };
         let before = self.also_allowed.filter(|(_, until)| out.now() <= *until).map_or(0, |(count, _)| count);
         let count = before + 1;

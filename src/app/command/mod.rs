@@ -12,7 +12,7 @@ pub use sandbox::{SANDBOX_USAGE, SandboxCommand};
 
 use super::composer::Candidate;
 use super::overlay::rewind;
-use super::settings::{memory, models, servers, sessions};
+use super::settings::{memory, models, servers, sessions, skills};
 use super::{App, Focus, Popup, lists};
 use crate::agent::WorktreeAct;
 
@@ -67,6 +67,8 @@ pub trait PlainSession {
     fn init(&mut self);
     /// Lists the memory files.
     fn memory(&mut self);
+    /// Lists skills and the user's own commands.
+    fn skills(&mut self);
     /// Shows the budget, or changes it.
     fn budget(&mut self, words: &str);
     /// Stops one agent, or `all`.
@@ -183,6 +185,8 @@ pub static COMMANDS: &[SlashCommand] = &[
         .plain("writes the memory file of this project.", |plain, _| plain.init()),
     SlashCommand::new("memory", "", "list the memory files, to edit one", |app, _| memory::open(app))
         .plain("lists the memory files.", |plain, _| plain.memory()),
+    SlashCommand::new("skills", "", "list skills and your own commands, to edit one", |app, _| skills::open(app))
+        .plain("lists skills and your own commands.", |plain, _| plain.skills()),
     SlashCommand::new("sessions", "", "continue an earlier session", |app, _| sessions::open(app))
         .plain("lists the sessions of this project.", |plain, _| plain.sessions()),
     SlashCommand::new("rewind", "", "go back to an earlier message: conversation, files, or both", |app, _| {
@@ -276,7 +280,7 @@ fn slash_model(app: &mut App, name: &str) {
 }
 
 /// Returns the commands as the composer completes them.
-pub(super) fn candidates() -> Vec<Candidate> {
+pub(in crate::app) fn candidates() -> Vec<Candidate> {
     let row =
         |command: &SlashCommand| Candidate { label: format!("/{}", command.name), detail: command.help.to_owned() };
     COMMANDS.iter().map(row).collect()

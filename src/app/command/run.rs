@@ -10,7 +10,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::overlay::agent_lists;
 use crate::app::overlay::trust;
-use crate::app::settings::{memory, models, servers};
+use crate::app::settings::{memory, models, servers, skills};
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, MessageIntent, Popup, lists};
 use crate::message::{AgentId, ExportFormat, MessageId};
 use crate::permission::PermissionMode;
@@ -34,6 +34,9 @@ impl App {
             return;
         }
         self.view.take_clicked();
+        if skills::is_called(self, &text) {
+            return self.send_written(&text);
+        }
         if let Some(command) = text.trim().strip_prefix('/').filter(|rest| is_command(rest)) {
             if self.run_slash(command) {
                 // `/clear` may have brought the draft for the main agent back.

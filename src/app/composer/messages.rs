@@ -12,6 +12,7 @@ use super::files::FileIndex;
 use super::intent::MessageIntent;
 use super::{Addressee, Candidate, Composer, Draft, History};
 use crate::app::agents::requests::PendingRequests;
+use crate::app::command::candidates;
 use crate::app::outbox::Outbox;
 use crate::app::settings::servers;
 use crate::app::{AgentView, Agents, Effect, UserChoice};
@@ -29,7 +30,8 @@ const RELIST: Duration = Duration::from_secs(20);
 pub(in crate::app) struct Messages {
     composer: Composer,
     files: FileIndex,
-    /// Prompts of MCP servers, as commands.
+    /// What a word after a slash can be completed to, beside the prompts of MCP servers.
+    commands: Vec<Candidate>,
     prompts: Vec<Candidate>,
     listed_at: Option<Instant>,
     /// The subagent that the composer writes to; `None` is the main agent.
@@ -70,6 +72,7 @@ impl Messages {
         let mut messages = Self {
             composer: Composer::new(History::default()),
             files: FileIndex::default(),
+            commands: candidates(),
             prompts: Vec::new(),
             listed_at: None,
             target: None,
@@ -109,13 +112,17 @@ impl Messages {
         self.composer.set_agents(listing);
     }
 
+    /// Takes these for the commands that a word can be completed to.
+    pub(in crate::app) fn set_commands(&mut self, commands: Vec<Candidate>) {
+        self.commands = commands;
+    }
+
     /// Brings what depends on the composer's text up to date.
     pub(in crate::app) fn edited(&mut self, width: u16, agents: &Agents, out: &mut Outbox) {
         self.show_label();
         self.composer.set_width(width);
         self.composer.set_addressees(addressees(agents));
-        let mut commands = crate::app::command::candidates();
-        commands.extend_from_slice(&self.prompts);
+        let commands = [self.commands.as_slice(), &self.prompts].concat();
         self.composer.refresh_completion(&mut self.files, &commands);
         let stale = self.listed_at.is_none_or(|at| out.now().saturating_duration_since(at) >= RELIST);
         if stale && self.composer.text().contains('@') {

@@ -14,7 +14,7 @@ use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
-use crate::app::settings::{models, sessions};
+use crate::app::settings::{models, sessions, skills};
 use crate::app::{Action, AgentState, AgentView, App, Effect};
 use crate::message::columns::width;
 use crate::message::{AgentId, reveal_line, sanitize_line};
@@ -149,7 +149,7 @@ pub static PALETTE: ListKind = ListKind {
     head: None,
     has_query: true,
     entries: |app, query, _| {
-        let entries = palette(app.keymap(), app.context_behind_popup(), query);
+        let entries = palette(app, query);
         let row = |entry: super::popup::PaletteEntry| {
             let words = entry.act.words();
             let letter = |(at, c): (usize, char)| {
@@ -164,8 +164,9 @@ pub static PALETTE: ListKind = ListKind {
     empty: "no action matches",
     accept_word: Some("run"),
     accept: |app, list| {
-        let entries = palette(app.keymap(), app.context_behind_popup(), list.query.text());
-        match entries.get(list.chosen).map(|entry| entry.act) {
+        let entries = palette(app, list.query.text());
+        match entries.get(list.chosen).map(|entry| entry.act.clone()) {
+            Some(PaletteAct::Skill { name, .. }) => skills::write_call(app, &name),
             Some(PaletteAct::Command(command)) => {
                 app.run_slash(command.name);
             }

@@ -10,10 +10,11 @@ use super::line_edit::LineEdit;
 use super::list::{ListKind, ListPopup};
 use super::question_form::QuestionForm;
 use super::rewind::RewindView;
-use crate::app::Scroll;
 use crate::app::action::Action;
 use crate::app::command::{COMMANDS, SlashCommand};
 use crate::app::keymap::{Context, Keymap};
+use crate::app::settings::skills::skill_words;
+use crate::app::{App, Scroll};
 use crate::message::AgentId;
 use crate::permission::ApprovalId;
 
@@ -176,18 +177,24 @@ impl Popup {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum PaletteAct {
     Action(Action),
     Command(&'static SlashCommand),
+    /// Something of the user's own, and what it does.
+    Skill {
+        name: String,
+        words: String,
+    },
 }
 
 impl PaletteAct {
     #[must_use]
-    pub fn words(self) -> String {
+    pub fn words(&self) -> String {
         match self {
             Self::Action(action) => action.description().to_owned(),
             Self::Command(command) => format!("/{} · {}", command.name, command.help),
+            Self::Skill { name, words } => format!("/{name} · {words}"),
         }
     }
 }
@@ -201,10 +208,13 @@ pub struct PaletteEntry {
 }
 
 /// Returns the actions and commands that match the query, best first; all of them for an empty query.
-pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEntry> {
+pub fn palette(app: &App, query: &str) -> Vec<PaletteEntry> {
     use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
     use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+    let (keymap, context) = (app.keymap(), app.context_behind_popup());
+    let own = app.skills().callable();
+    let own = own.map(|skill| PaletteAct::Skill { name: skill.name.clone(), words: skill_words(skill) });
     let pattern = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let is_offered =
@@ -213,6 +223,7 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
     let mut found: Vec<(u32, PaletteEntry)> = actions
         .map(PaletteAct::Action)
         .chain(COMMANDS.iter().map(PaletteAct::Command))
+        .chain(own)
         .filter_map(|act| {
             let mut buffer = Vec::new();
             let mut matched = Vec::new();
@@ -223,7 +234,7 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
                 PaletteAct::Action(action) => {
                     std::iter::once(context).chain(Context::ALL).find_map(|place| keymap.chord_of(place, action))
                 }
-                PaletteAct::Command(_) => None,
+                PaletteAct::Command(_) | PaletteAct::Skill { .. } => None,
             };
             Some((score, PaletteEntry { act, chord, matched }))
         })
@@ -231,7 +242,7 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
     // What can be done now comes first, then commands, then names and words that begin as what was typed.
     found.sort_by_cached_key(|(score, entry)| {
         let (words, is_action) = (entry.act.words(), matches!(entry.act, PaletteAct::Action(_)));
-        let rank = (!is_possible(entry.act, keymap, context), beginning(&words, query), is_action);
+        let rank = (!is_possible(&entry.act, keymap, context), beginning(&words, query), is_action);
         // Of equal matches the shorter one is closer to what was typed; without a query the order is that of the list.
         (rank, std::cmp::Reverse(*score), if query.is_empty() { 0 } else { words.len() })
     });
@@ -239,10 +250,10 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
 }
 
 /// Returns `true` if an act means something where the user is: a command does anywhere.
-fn is_possible(act: PaletteAct, keymap: &Keymap, context: Context) -> bool {
+fn is_possible(act: &PaletteAct, keymap: &Keymap, context: Context) -> bool {
     match act {
-        PaletteAct::Command(_) => true,
-        PaletteAct::Action(action) => keymap.chord_of(context, action).is_some(),
+        PaletteAct::Command(_) | PaletteAct::Skill { .. } => true,
+        PaletteAct::Action(action) => keymap.chord_of(context, *action).is_some(),
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::app::layout::LayoutMode;
 use crate::app::lists::about_theme;
 use crate::app::outbox::Outbox;
+use crate::app::settings::skills::SkillChoices;
 use crate::app::{Effect, MouseCapture};
 use crate::mcp::McpFacts;
 use crate::session::Unsent;
@@ -37,11 +38,14 @@ pub(in crate::app) struct Settings {
     mouse: MouseCapture,
     /// How the MCP servers are.
     pub(in crate::app) servers: Vec<McpFacts>,
+    /// Which skills and commands there are.
+    pub(in crate::app) skills: SkillChoices,
 }
 
 impl Settings {
     pub(in crate::app) fn new(themes: Vec<String>, theme: String, arranged: Arrangement, mouse: MouseCapture) -> Self {
-        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse, servers: Vec::new() }
+        let (servers, skills) = (Vec::new(), SkillChoices::default());
+        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse, servers, skills }
     }
 
     pub(in crate::app) fn themes(&self) -> &[String] {

@@ -8,5 +8,6 @@ pub(super) mod models;
 pub(super) mod servers;
 pub(super) mod sessions;
 pub(super) mod setup;
+pub(super) mod skills;
 pub(super) mod status;
 pub(super) mod status_command;

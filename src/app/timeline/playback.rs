@@ -128,6 +128,8 @@ pub(in crate::app) fn is_harmless(effect: &Effect) -> bool {
         Effect::Command(_)
         | Effect::AgentFiles(_)
         | Effect::Memory(_)
+        | Effect::ListSkills
+        | Effect::EditSkill(_)
         | Effect::ListModels
         | Effect::RunStatusLine(_)
         | Effect::ListSessions

@@ -30,6 +30,8 @@ pub(super) struct Facts {
     memory: Option<&'static str>,
     isolation: Option<&'static str>,
     background: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skills: Vec<String>,
     initial_prompt: Option<String>,
     /// Understood, but not acted on.
     idle_fields: BTreeMap<String, String>,
@@ -65,6 +67,7 @@ impl Facts {
             memory: definition.and_then(|definition| Some(memory(definition.memory?))),
             isolation: definition.and_then(|definition| Some(definition.isolation?.name())),
             background: definition.is_some_and(|definition| definition.background),
+            skills: definition.map(|definition| definition.skills.clone()).unwrap_or_default(),
             initial_prompt: definition.and_then(|definition| definition.initial_prompt.clone()),
             idle_fields: definition
                 .map(|definition| definition.idle_fields.iter().cloned().collect())

@@ -86,6 +86,7 @@ fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed:
         ("isolation", definition.isolation.map(|isolation| isolation.name().to_owned())),
         ("background", definition.background.then(|| "yes".to_owned())),
         ("color", definition.color.clone()),
+        ("skills", (!definition.skills.is_empty()).then(|| definition.skills.join(", "))),
         ("first message", definition.initial_prompt.clone()),
     ];
     for (key, value) in optional {

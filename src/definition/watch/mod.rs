@@ -1,4 +1,4 @@
-//! Puts changed agent files in force while the program runs.
+//! Puts changed agent files, skills and commands in force while the program runs.
 //!
 //! Owns the thread that listens to the file system and when it reads anew. Leaves what is watched to `plan` and the
 //! reading to `library`. Invariant: every reading begins after the watches it relies on stand, so that nothing falls
@@ -6,7 +6,7 @@
 
 mod plan;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::skill::SkillLibrary;
 use super::{CatalogChanges, Library};
 use plan::WatchPlan;
 
@@ -37,24 +38,25 @@ pub enum Means {
     Polls,
 }
 
-/// Reads the agent files anew whenever they change, until it is dropped.
+/// Reads the files anew whenever they change, until it is dropped.
 #[derive(Debug)]
 pub struct Watcher(Sender<Message>);
 
 impl Watcher {
     /// Begins to watch the library's folders, on a thread of its own: this returns at once.
     #[must_use]
-    pub fn start(library: Arc<Library>, means: Means) -> Self {
+    pub fn start(library: Arc<Library>, skills: Arc<SkillLibrary>, means: Means) -> Self {
         let (sender, messages) = channel();
         let events = sender.clone();
+        let watched = Watched { library, skills };
         let thread = std::thread::Builder::new().name("agent-files".to_owned());
         let started = thread.spawn(move || {
-            if means == Means::Polls || watch(&library, events, &messages) == Ended::Unable {
-                poll(&library, &messages);
+            if means == Means::Polls || watch(&watched, events, &messages) == Ended::Unable {
+                poll(&watched, &messages);
             }
         });
         if let Err(error) = started {
-            tracing::warn!(%error, "agent files are not watched; /agents reloads them");
+            tracing::warn!(%error, "agent files and skills are not watched; /agents and /skills reload them");
         }
         Self(sender)
     }
@@ -82,7 +84,7 @@ enum Ended {
 }
 
 /// Listens until the end.
-fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message>) -> Ended {
+fn watch(watched: &Watched, events: Sender<Message>, messages: &Receiver<Message>) -> Ended {
     let tell = move |event: notify::Result<notify::Event>| {
         if event.as_ref().map_or(true, is_change) {
             let _ = events.send(Message::Happened(event));
@@ -93,10 +95,10 @@ fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message
         Err(error) => return unable(&error),
     };
     loop {
-        if let Err(error) = watches.set(library) {
+        if let Err(error) = watches.set(watched) {
             return unable(&error);
         }
-        reload(library);
+        watched.reload();
         if let Some(ended) = watches.wait(messages) {
             return ended;
         }
@@ -109,15 +111,15 @@ fn unable(error: &notify::Error) -> Ended {
 }
 
 /// Looks at the files again and again until the end.
-fn poll(library: &Library, messages: &Receiver<Message>) {
-    reload(library);
+fn poll(watched: &Watched, messages: &Receiver<Message>) {
+    watched.reload();
     let mut next = Instant::now() + POLL;
     loop {
         match messages.recv_timeout(next.saturating_duration_since(Instant::now())) {
             Ok(Message::Happened(_)) => {}
             Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                reload(library);
+                watched.reload();
                 next = Instant::now() + POLL;
             }
         }
@@ -133,9 +135,9 @@ struct Watches {
 impl Watches {
     /// Watches what has to be watched now. A folder that appears after its parent was read and before its parent is
     /// watched would be missed, so that this goes on until nothing has changed meanwhile.
-    fn set(&mut self, library: &Library) -> notify::Result<()> {
+    fn set(&mut self, watched: &Watched) -> notify::Result<()> {
         for _ in 0..MAX_ROUNDS {
-            let plan = WatchPlan::of(library.dirs());
+            let plan = WatchPlan::of(watched.folders());
             if plan == self.plan {
                 break;
             }
@@ -152,7 +154,7 @@ impl Watches {
             self.plan = plan;
         }
         if self.plan.is_cut() {
-            tracing::warn!("too many folders of agents; some are not watched");
+            tracing::warn!("too many folders of agents and commands; some are not watched");
         }
         Ok(())
     }
@@ -220,25 +222,45 @@ fn may_move(kind: EventKind) -> bool {
     matches!(kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(Name(_) | Metadata(_)))
 }
 
-/// Reads the files and notes in the log what that changed, and how old the newest change was when it came in force.
-fn reload(library: &Library) {
+/// What is watched.
+struct Watched {
+    library: Arc<Library>,
+    skills: Arc<SkillLibrary>,
+}
+
+impl Watched {
+    /// Returns the folders, each with whether all that lies below it counts.
+    fn folders(&self) -> impl Iterator<Item = (PathBuf, bool)> {
+        let agents = self.library.dirs().iter().map(|dir| &dir.path).chain(self.library.plugin_folders());
+        agents.map(|path| (path.clone(), true)).chain(self.skills.folders())
+    }
+
+    fn reload(&self) {
+        let path = |name: &str| self.library.catalog().get(name)?.source.path.clone();
+        reload("agent files", || self.library.reload(), path);
+        let path = |name: &str| Some(self.skills.catalog().get(name)?.path.clone());
+        reload("skills", || self.skills.reload(), path);
+    }
+}
+
+/// Reads files and notes in the log what that changed, and how old the newest change was when it came in force.
+fn reload(files: &str, read: impl FnOnce() -> CatalogChanges, path: impl Fn(&str) -> Option<PathBuf>) {
     let begun = Instant::now();
-    let changes = library.reload();
+    let changes = read();
     let took_ms = begun.elapsed().as_millis();
     if changes.is_empty() {
-        tracing::debug!(took_ms, "agent files read, nothing changed");
+        tracing::debug!(took_ms, "{files} read, nothing changed");
         return;
     }
-    let age_ms = newest(library, &changes).and_then(|at| at.elapsed().ok()).map(|age| age.as_millis());
+    let age_ms = newest(&changes, path).and_then(|at| at.elapsed().ok()).map(|age| age.as_millis());
     let CatalogChanges { added, changed, removed, errors } = changes;
     let errors = errors.len();
-    tracing::info!(?added, ?changed, ?removed, errors, took_ms, age_ms, "agent files reloaded");
+    tracing::info!(?added, ?changed, ?removed, errors, took_ms, age_ms, "{files} reloaded");
 }
 
 /// Returns when the newest of the changed files was written.
-fn newest(library: &Library, changes: &CatalogChanges) -> Option<SystemTime> {
-    let names = changes.added.iter().chain(&changes.changed);
-    let files = names.filter_map(|name| library.catalog().get(name)?.source.path.clone());
+fn newest(changes: &CatalogChanges, path: impl Fn(&str) -> Option<PathBuf>) -> Option<SystemTime> {
+    let files = changes.added.iter().chain(&changes.changed).filter_map(|name| path(name));
     let broken = changes.errors.iter().filter_map(|error| error.path.clone());
     files.chain(broken).filter_map(|path| std::fs::metadata(path).ok()?.modified().ok()).max()
 }

@@ -1,4 +1,4 @@
-//! Which folders have to be watched, and for which entries, to hear of every change of agent files.
+//! Which folders have to be watched, and for which entries, to hear of every change of agent files, skills and commands.
 //!
 //! Owns the way from a folder of agents to what decides its contents: missing folders, links, nested folders. Leaves
 //! watching to the parent module. Invariant: only folders of agents are walked; of any other folder single entries are
@@ -9,8 +9,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
-
-use crate::definition::AgentDirs;
 
 /// Links that one path may lead through, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -32,11 +30,11 @@ enum Entries {
 
 impl WatchPlan {
     /// Looks at the folders as they are now.
-    pub(super) fn of(dirs: &AgentDirs) -> Self {
+    pub(super) fn of(folders: impl Iterator<Item = (PathBuf, bool)>) -> Self {
         let mut plan = Self::default();
-        for dir in dirs.iter() {
-            if let Some(folder) = plan.follow(&dir.path) {
-                plan.walk(folder);
+        for (path, is_deep) in folders {
+            if let Some(folder) = plan.follow(&path) {
+                plan.walk(folder, if is_deep { usize::MAX } else { 1 });
             }
         }
         plan
@@ -123,21 +121,22 @@ impl WatchPlan {
         Some(at)
     }
 
-    /// Lists everything below a folder.
-    fn walk(&mut self, folder: PathBuf) {
+    /// Lists everything below a folder, so many folders deep.
+    fn walk(&mut self, folder: PathBuf, depth: usize) {
         if self.is_cut() || self.folders.get(&folder) == Some(&Entries::All) {
             return;
         }
         self.folders.insert(folder.clone(), Entries::All);
+        let Some(depth) = depth.checked_sub(1) else { return };
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                self.walk(entry.path());
+                self.walk(entry.path(), depth);
             } else if kind.is_symlink()
                 && let Some(target) = self.follow(&entry.path())
                 && target.is_dir()
             {
-                self.walk(target);
+                self.walk(target, depth);
             }
         }
     }

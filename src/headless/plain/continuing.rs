@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::rows::session_row;
 use super::session::Session;
 use crate::agent::{AgentEvent, LogEvent, Status};
+use crate::definition::skill::SkillCatalog;
 use crate::memory::MemoryReader;
 use crate::message::AgentId;
 use crate::message::format::counted;
@@ -15,9 +16,15 @@ use crate::subagent::Command;
 
 impl Session {
     /// Returns the same session, which can list the sessions of a project, by the state directory and the project, and the
-    /// memory files there.
-    pub(super) fn listing(mut self, sessions_of: Option<(PathBuf, PathBuf)>, memory: Option<MemoryReader>) -> Self {
+    /// memory files and skills there.
+    pub(super) fn listing(
+        mut self,
+        sessions_of: Option<(PathBuf, PathBuf)>,
+        memory: Option<MemoryReader>,
+        skills: SkillCatalog,
+    ) -> Self {
         (self.sessions_of, self.memory) = (sessions_of, memory);
+        self.facts.know_skills(skills);
         self
     }
 

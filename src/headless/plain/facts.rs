@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
-use super::rows::SET_IN;
+use super::rows::{SET_IN, skill_row};
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
-use crate::app::{context_rows, context_total, name_prompt};
+use crate::app::{SlashCommand, context_rows, context_total, name_prompt};
+use crate::definition::skill::{SkillCatalog, called_in};
 use crate::hook::HookLog;
 use crate::mcp::McpFacts;
 use crate::message::{AgentId, sanitize_line};
@@ -29,6 +30,7 @@ pub(super) struct KnownFacts {
     trust: Option<FolderTrust>,
     servers: Vec<McpFacts>,
     hooks: HookLog,
+    skills: SkillCatalog,
 }
 
 impl KnownFacts {
@@ -55,6 +57,22 @@ impl KnownFacts {
         let rows = context_rows(filled);
         let rows = rows.iter().map(|row| format!("{SET_IN}{}: {}, {}", row.label, row.size(), row.percent()));
         Ok(std::iter::once(format!("context: {}", context_total(filled))).chain(rows).collect())
+    }
+
+    pub(super) fn know_skills(&mut self, skills: SkillCatalog) {
+        self.skills = skills;
+    }
+
+    /// Returns `true` if a line calls a skill or a command of the user's own. A built-in command wins.
+    pub(super) fn is_skill(&self, line: &str) -> bool {
+        let called = called_in(line).filter(|(name, _)| SlashCommand::find(name).is_none());
+        called.and_then(|(name, _)| self.skills.get(name)).is_some_and(|skill| skill.is_for_users)
+    }
+
+    /// Returns the skills and commands, or that there are none.
+    pub(super) fn skills(&self) -> Result<Vec<String>, &'static str> {
+        let rows: Vec<String> = self.skills.listing().iter().map(skill_row).collect();
+        if rows.is_empty() { Err("no skills or commands; see docs/skills.md") } else { Ok(rows) }
     }
 
     /// Returns what the folder brings, or that it brings nothing.

@@ -35,6 +35,7 @@ use super::output::Output;
 use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
 use crate::definition::Catalog;
+use crate::definition::skill::SkillCatalog;
 use crate::memory::MemoryReader;
 use crate::services::{SavedSession, Signals};
 use crate::session::Store;
@@ -47,6 +48,7 @@ pub struct Plain {
     pub commands: mpsc::UnboundedSender<Command>,
     pub orders: mpsc::UnboundedReceiver<Command>,
     pub catalog: Catalog,
+    pub skills: SkillCatalog,
     /// The state directory and the project, whose sessions can be listed.
     pub sessions_of: Option<(PathBuf, PathBuf)>,
     /// What lists the memory files.
@@ -63,8 +65,8 @@ pub struct Plain {
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
 pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
-    let Plain { conversation, events, commands, orders, catalog, sessions_of, memory, saved, store, cwd, request } =
-        plain;
+    let Plain { conversation, events, commands, orders, catalog, skills, .. } = plain;
+    let Plain { sessions_of, memory, saved, store, cwd, request, .. } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -74,7 +76,7 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
         }
     };
     let mut engine = tokio::spawn(conversation.drive(orders));
-    let mut session = Session::new(commands, catalog, Exporter::new(store, cwd)).listing(sessions_of, memory);
+    let mut session = Session::new(commands, catalog, Exporter::new(store, cwd)).listing(sessions_of, memory, skills);
     if let Some(saved) = saved {
         session.restore(&saved);
     }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
 
+use crate::app::skill_state;
+use crate::definition::skill::ListedSkill;
 use crate::definition::{DefinitionState, Listed};
 use crate::memory::MemoryReader;
 use crate::message::format::{counted, millis, seconds};
@@ -82,6 +84,12 @@ pub(super) fn agent_file(listed: &Listed) -> Vec<String> {
         format!("{SET_IN}{SET_IN}! {line}{}", sanitize_line(&error.message))
     };
     std::iter::once(head).chain(listed.diagnostics.iter().map(wrong)).collect()
+}
+
+/// Returns the row of a skill or command: what it does, or why it is not used, and what else is wrong.
+pub(super) fn skill_row(listed: &ListedSkill) -> String {
+    let (name, whose) = (sanitize_line(&listed.name), listed.origin.label());
+    format!("{SET_IN}/{name} ({whose} {}): {}", listed.kind.word(), skill_state(listed))
 }
 
 /// Returns the row of a session that can go on.

@@ -234,6 +234,7 @@ impl Session {
                 let lines = self.renderer.details();
                 self.write(lines);
             }
+            LineCommand::Slash(_) if self.facts.is_skill(&text) => drop(self.send(text)),
             LineCommand::Slash(written) => match SlashCommand::parse_plain(written) {
                 Ok((run, argument)) => run(self, argument),
                 Err(_) if self.facts.name_prompt(written) => drop(self.send(format!("/{written}"))),

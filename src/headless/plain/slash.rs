@@ -79,6 +79,10 @@ impl PlainSession for Session {
         self.say(memory_rows(self.memory.as_ref()));
     }
 
+    fn skills(&mut self) {
+        self.say(self.facts.skills());
+    }
+
     fn trust(&mut self, words: &str) {
         match words {
             "" => self.say(self.facts.trust()),

@@ -4,6 +4,7 @@
 //! Invariant: whatever happens, its last event is `Ended`, and the conversation comes back valid.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 
@@ -20,6 +21,16 @@ pub(super) enum Task {
     Answer(Option<(MessageId, String)>),
     /// A summary takes the place of what was said.
     Compact(CompactRequest),
+}
+
+impl Task {
+    /// Returns what the user has said.
+    pub(super) fn spoken(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Answer(Some((_, text))) => Some(text.as_str().into()),
+            Self::Answer(None) | Self::Compact(_) => None,
+        }
+    }
 }
 
 pub(super) struct CompactRequest {

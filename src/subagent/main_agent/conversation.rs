@@ -24,7 +24,7 @@ use crate::subagent::main_agent::{MainAgent, MainAgentDefinition, main_parent};
 use crate::subagent::registry::approvals::ApprovalQueue;
 use crate::subagent::spawn::GO_ON;
 use crate::subagent::spawn::capabilities::Delegation;
-use crate::subagent::tools::offer::AgentOffer;
+use crate::subagent::tools::offer::Offers;
 use crate::subagent::tree::Tree;
 use crate::subagent::{Children, Command, RewindRequest};
 use crate::tool::{EndedBy, Freshness};
@@ -50,7 +50,7 @@ pub struct Conversation {
     freshness: Arc<Freshness>,
     memory: GivenMemory,
     hooks: SessionHooks,
-    offer: Arc<AgentOffer>,
+    offers: Arc<Offers>,
     at_end: AtEnd,
     transcript: Transcript,
     /// What it was before each message of the user.
@@ -75,7 +75,7 @@ impl Conversation {
             freshness: tree.freshness(MAIN),
             memory: tree.memory_for(None, None),
             hooks: SessionHooks::default(),
-            offer: Arc::default(),
+            offers: Arc::default(),
             tree,
             approvals,
             connecting,
@@ -239,8 +239,8 @@ impl Conversation {
     fn hand_off(&mut self, task: String) {
         while self.drafts.try_join_next().is_some() {}
         let capabilities = self.tree.main_capabilities(&self.definition, None);
-        let (connecting, offer) = (self.connecting.clone(), self.offer.clone());
-        self.drafts.spawn(self.tree.clone().hand_off(connecting, capabilities, offer, task));
+        let (connecting, offers) = (self.connecting.clone(), self.offers.clone());
+        self.drafts.spawn(self.tree.clone().hand_off(connecting, capabilities, offers, task));
     }
 
     /// Lets the main agent go on where it was interrupted.
@@ -256,7 +256,7 @@ impl Conversation {
     /// Resumes subagents that may have worked in an earlier run of the program, once there is a model.
     fn resume(&mut self, agents: Vec<AgentId>, message: Option<(MessageId, String)>) {
         while self.resumes.try_join_next().is_some() {}
-        let (tree, connecting, offer) = (self.tree.clone(), self.connecting.clone(), self.offer.clone());
+        let (tree, connecting, offer) = (self.tree.clone(), self.connecting.clone(), self.offers.clone());
         let capabilities = self.tree.main_capabilities(&self.definition, None);
         self.resumes.spawn(async move {
             let main = match (connecting.await, capabilities) {
@@ -330,7 +330,7 @@ impl Conversation {
         self.transcript = transcript;
         self.freshness = self.tree.freshness(MAIN);
         self.memory = self.tree.memory_for(self.definition.as_deref(), None);
-        self.offer = Arc::default();
+        self.offers = Arc::default();
     }
 
     /// Takes back messages and files, unless something runs that would go on with them.
@@ -389,7 +389,8 @@ impl Conversation {
                 freshness: self.freshness.clone(),
                 memory: self.memory.clone(),
                 hooks: self.hooks.clone(),
-                offer: self.offer.clone(),
+                offers: self.offers.clone(),
+                spoken: work.spoken(),
                 at_end: self.at_end,
                 cancel: cancel.clone(),
             },

@@ -11,7 +11,7 @@ use crate::subagent::main_agent::main_parent;
 use crate::subagent::spawn::SpawnRequest;
 use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::tools::agent_tool::AgentInput;
-use crate::subagent::tools::offer::AgentOffer;
+use crate::subagent::tools::offer::Offers;
 use crate::subagent::tree::Tree;
 
 /// What stands in the place of a tool call at a subagent that the user has handed a message to.
@@ -25,12 +25,12 @@ impl Tree {
         self,
         connecting: Connecting,
         capabilities: Result<Capabilities, Refusal>,
-        offer: std::sync::Arc<AgentOffer>,
+        offers: std::sync::Arc<Offers>,
         task: String,
     ) {
         let unable = match (connecting.await, capabilities) {
             (Ok(connection), Ok(capabilities)) => {
-                let parent = main_parent(connection, capabilities, offer);
+                let parent = main_parent(connection, capabilities, offers);
                 let input = AgentInput::of_user(GENERAL_PURPOSE, task);
                 match self.admit_again(&parent, &input) {
                     Ok(admitted) => {

@@ -28,7 +28,7 @@ use crate::subagent::spawn::admission::effort_of;
 use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::spawn::hooks::hooks_of;
 use crate::subagent::spawn::memory::AgentMemory;
-use crate::subagent::tools::offer::AgentOffer;
+use crate::subagent::tools::offer::Offers;
 use crate::subagent::tree::{Parent, Tree};
 use crate::tool::Freshness;
 
@@ -42,7 +42,9 @@ pub(in crate::subagent) struct MainAgent {
     pub(in crate::subagent) freshness: Arc<Freshness>,
     pub(in crate::subagent) memory: GivenMemory,
     pub(in crate::subagent) hooks: SessionHooks,
-    pub(in crate::subagent) offer: Arc<AgentOffer>,
+    pub(in crate::subagent) offers: Arc<Offers>,
+    /// What the user has said that it answers.
+    pub(in crate::subagent) spoken: Option<Arc<str>>,
     pub(in crate::subagent) at_end: AtEnd,
     pub(in crate::subagent) cancel: Cancel,
 }
@@ -51,7 +53,7 @@ pub(in crate::subagent) struct MainAgent {
 pub(in crate::subagent) fn main_parent(
     connection: Connection,
     capabilities: Capabilities,
-    offer: Arc<AgentOffer>,
+    offers: Arc<Offers>,
 ) -> Parent {
     Parent {
         id: AgentId::MAIN,
@@ -59,7 +61,7 @@ pub(in crate::subagent) fn main_parent(
         main: connection.clone(),
         connection,
         capabilities,
-        offer,
+        offers,
         // Its subagents outlive a run that is interrupted, if the user wants.
         cancel: Cancel::default(),
         workspace: None,
@@ -88,12 +90,20 @@ impl Tree {
 
     pub(in crate::subagent) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
         let setup = self.setup();
+        let (connection, effort, note) = self.answering(lead.spoken.as_deref(), connection);
+        if let Some(text) = note {
+            self.sink().emit_until(AgentId::MAIN, EventKind::Notice { text }, &lead.cancel).await;
+        }
         let notes = match &lead.definition {
             Some(definition) => self.recall(definition, &lead.cancel).await,
             None => None,
         };
         let capabilities = self.main_capabilities(&lead.definition, notes.as_ref())?;
         let notes = notes.map(|notes| notes.section(&capabilities));
+        let notes = match &lead.definition {
+            Some(definition) => self.with_skills(definition, notes),
+            None => notes,
+        };
         let (files, diagnostics) = self.memory_section(&lead.memory, &lead.cancel).await;
         for diagnostic in diagnostics {
             self.sink()
@@ -106,10 +116,10 @@ impl Tree {
             }
             None => setup.environment.main_prompt(&files),
         };
-        let permissions = capabilities.permissions.clone();
+        let permissions = capabilities.permissions.clone().borrowing();
         let agent_type = lead.definition.as_ref().map(|definition| definition.name.as_str());
         let hooks = setup.hooks.of_agent(&capabilities.hooks, None, agent_type);
-        let own = main_parent(connection.clone(), capabilities, lead.offer.clone());
+        let own = main_parent(connection.clone(), capabilities, lead.offers.clone());
         Ok(Agent {
             id: AgentId::MAIN,
             depth: 0,
@@ -119,14 +129,16 @@ impl Tree {
             judge: None,
             provider: connection.provider,
             model: connection.model,
-            effort: lead.definition.as_deref().and_then(effort_of),
-            tools: self.offered_tools(own),
+            effort: effort.or_else(|| lead.definition.as_deref().and_then(effort_of)),
+            tools: self.offered_tools(own.clone()),
             place: setup.place.clone(),
             permissions,
             approver: setup.approver.clone(),
             freshness: lead.freshness.clone(),
             memory: lead.memory.clone(),
             hooks,
+            skills: Some(self.skill_host(&own)),
+            spoken: lead.spoken.clone(),
             limits: lead.limits.clone(),
             pictures: setup.pictures.clone(),
             budget: setup.budget.clone(),

@@ -86,6 +86,7 @@ impl RunGuard {
     }
 
     async fn run(&mut self, agent: &Agent, slot: SlotQueue, input: RunInput) -> Outcome {
+        let has_user_spoken = matches!(&input, RunInput::Next { by, .. } if by.is_user());
         let (transcript, text, by, id) = match input {
             RunInput::Task(task) => (Transcript::with_task(task.clone()), task, Author::User, None),
             RunInput::Next { text, by, message, runs } => match self.read_back(agent, runs).await {
@@ -102,6 +103,7 @@ impl RunGuard {
             },
         };
         let place = slot.acquire(&agent.work).await;
+        let spoken = has_user_spoken.then(|| text.as_str().into());
         // Emitted also for one that never begins: resumed later, it continues with this.
         agent.sink.emit_until(agent.id, EventKind::UserMessage { text, by, id }, &agent.cancel).await;
         let Some(_place) = place else {
@@ -117,7 +119,7 @@ impl RunGuard {
         let agent = equipped.as_ref().unwrap_or(agent);
         let outcome = match self.tree.enter_worktree(agent).await {
             Ok(apart) => {
-                let agent = self.tree.briefed(apart.as_ref().unwrap_or(agent)).await;
+                let agent = Agent { spoken, ..self.tree.briefed(apart.as_ref().unwrap_or(agent)).await };
                 let (outcome, _) = run(&agent, transcript).await;
                 self.state = RunGuardState::Ended;
                 outcome

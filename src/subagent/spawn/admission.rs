@@ -14,10 +14,12 @@ use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
 use crate::subagent::servers::states;
+use crate::subagent::skills::SkillTerms;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
 use crate::subagent::spawn::hooks::hooks_of;
 use crate::subagent::spawn::memory::AgentMemory;
 use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentInput};
+use crate::subagent::tools::skill_tool::SKILL_TOOL;
 use crate::subagent::tree::{Parent, Tree};
 use crate::subagent::workspace::IsolationSpec;
 use crate::tool::ToolSet;
@@ -31,8 +33,17 @@ pub(in crate::subagent) struct Admitted {
     limits: Limits,
     /// Whether it works apart.
     pub(in crate::subagent) isolation: Option<Isolation>,
+    /// What a skill brings along that it carries out.
+    terms: SkillTerms,
     /// What the user should know of it.
     pub(in crate::subagent) notes: Vec<String>,
+}
+
+impl Admitted {
+    /// Returns the same spawn for a skill with these terms.
+    pub(in crate::subagent) fn under(self, terms: SkillTerms) -> Self {
+        Self { terms, ..self }
+    }
 }
 
 impl Tree {
@@ -62,12 +73,14 @@ impl Tree {
         let capabilities = above.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
         let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
-        let notes = notes.into_iter().flatten().chain(server_notes).collect();
+        let missing = self.preloaded(&definition).1;
+        let notes = notes.into_iter().flatten().chain(server_notes).chain(missing).collect();
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         let calls = limits.tool_calls(input.max_tool_calls);
         let limits = child_limits(&limits.child, &definition, calls);
-        Ok(Admitted { definition, connection, lists, capabilities, limits, isolation, notes })
+        let terms = SkillTerms::default();
+        Ok(Admitted { definition, connection, lists, capabilities, limits, isolation, terms, notes })
     }
 
     /// Returns what an agent above can hand on to one of this definition, with the MCP servers that its file names, and
@@ -96,6 +109,7 @@ impl Tree {
             capabilities,
             limits,
             isolation: None,
+            terms: SkillTerms::default(),
             notes: Vec::new(),
         })
     }
@@ -116,7 +130,8 @@ impl Tree {
             if own.is_empty() { tool.to_owned() } else { own.join(", ") }
         };
         let offered = own.tools.offered(parent.connection.provider.web_search().is_some());
-        let is_all = own.tools.names().count() == parent.capabilities.tools.names().count();
+        let is_all = own.tools.names().count() == parent.capabilities.tools.names().count()
+            && own.skills == parent.capabilities.skills;
         let mut tools: Vec<String> = offered.names().map(shown).collect();
         if !is_all {
             let servers = states(&own.servers, &own.permissions);
@@ -125,6 +140,9 @@ impl Tree {
         let but: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| scope.starts_with("not ")).collect();
         if is_all && scopes.iter().all(|scope| scope.starts_with("not ")) {
             tools = vec!["all".to_owned()];
+        }
+        if own.skills == Delegation::Open && !is_all && !self.usable_skills(parent).is_empty() {
+            tools.push(SKILL_TOOL.to_owned());
         }
         if own.delegation == Delegation::Open && !is_all {
             tools.push(AGENT_TOOL.to_owned());
@@ -189,15 +207,16 @@ impl Tree {
         (id, name, cancel): (AgentId, &str, Cancel),
     ) -> (Agent, AgentTemplate) {
         let setup = self.setup();
-        let Admitted { definition, connection, lists, mut capabilities, limits, isolation, .. } = admitted;
+        let Admitted { definition, connection, lists, mut capabilities, limits, isolation, terms, .. } = admitted;
         let depth = parent.depth + 1;
         if let Some(memory) = memory {
             capabilities = memory.kept_by(capabilities, &parent.capabilities, &lists);
         }
         capabilities.hooks = parent.capabilities.hooks.handed_on(hooks_of(&definition));
         let hooks = setup.hooks.of_agent(&capabilities.hooks, Some(name), Some(&definition.name));
-        let permissions = capabilities.permissions.clone();
-        let notes = memory.map(|memory| memory.section(&capabilities));
+        let permissions = capabilities.permissions.clone().borrowing();
+        permissions.lend(terms.lent);
+        let notes = self.with_skills(&definition, memory.map(|memory| memory.section(&capabilities)));
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
@@ -211,7 +230,7 @@ impl Tree {
             connection,
             main: parent.main.clone(),
             capabilities,
-            offer: Arc::default(),
+            offers: Arc::default(),
             cancel: cancel.clone(),
             workspace,
         };
@@ -223,7 +242,7 @@ impl Tree {
             model,
             summarizer,
             judge,
-            effort: effort_of(&spec.definition),
+            effort: terms.effort.or_else(|| effort_of(&spec.definition)),
             tools: self.offered_tools(own.clone()),
             place,
             permissions,
@@ -231,6 +250,8 @@ impl Tree {
             freshness: self.freshness(name),
             memory,
             hooks,
+            skills: Some(self.skill_host(&own)),
+            spoken: None,
             limits,
             pictures: setup.pictures.clone(),
             budget: setup.budget.clone(),
@@ -242,8 +263,8 @@ impl Tree {
             work: cancel.child(),
             cancel,
         };
-        // Some of its tools hold the tree, which holds this.
-        let kept = Agent { tools: ToolSet::default(), ..agent.clone() };
+        // Some of its tools, and its skills, hold the tree, which holds this.
+        let kept = Agent { tools: ToolSet::default(), skills: None, ..agent.clone() };
         let template = AgentTemplate { agent: kept, own, isolation: isolation.map(|_| spec) };
         (agent, template)
     }

@@ -13,6 +13,7 @@ use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules
 use crate::subagent::limits::Refusal;
 use crate::subagent::servers::{AgentServers, TOOL_SEARCH, states};
 use crate::subagent::tools::agent_tool::AGENT_TOOL;
+use crate::subagent::tools::skill_tool::SKILL_TOOL;
 use crate::tool::ToolSet;
 
 /// What an agent can hand on to those below it.
@@ -24,12 +25,14 @@ pub struct Capabilities {
     pub servers: AgentServers,
     /// Whether its lists let it have subagents; how deep agents may nest is another matter.
     pub delegation: Delegation,
+    /// Whether its lists let it load skills.
+    pub skills: Delegation,
     pub permissions: Permissions,
     /// The hooks of its file, and those handed on to it.
     pub hooks: OwnHooks,
 }
 
-/// Whether an agent may have subagents.
+/// Whether an agent may do what goes beyond single tools: have subagents, load skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delegation {
     Open,
@@ -137,7 +140,7 @@ impl Lists {
         let is_forbidden = |tool: &str| self.forbidden.iter().any(|rule| rule.takes_away(tool));
         if rule.tool() == AGENT_TOOL && sets.depth == Delegation::Closed {
             "would nest too deeply"
-        } else if !sets.all.names().chain([AGENT_TOOL]).any(|tool| rule.names(tool)) {
+        } else if !sets.all.names().chain([AGENT_TOOL, SKILL_TOOL]).any(|tool| rule.names(tool)) {
             "is not a tool"
         } else if !rule.is_clear() {
             "has a scope that is not understood"
@@ -178,19 +181,22 @@ impl Capabilities {
         let depth = if self.delegation == Delegation::Open { depth } else { Delegation::Closed };
         let is_open = depth == Delegation::Open && lists.leave(AGENT_TOOL);
         let delegation = if is_open { Delegation::Open } else { Delegation::Closed };
+        let skills = if lists.leave(SKILL_TOOL) { self.skills } else { Delegation::Closed };
         let tools = self.tools.filtered(|tool| lists.leave(tool));
         let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
         let has_servers = lists.name_servers() && !states(&self.servers, &permissions).is_empty();
         if tools.is_empty()
             && !has_servers
             && delegation == Delegation::Closed
+            && skills == Delegation::Closed
             && let Some(reasons) = lists.reasons(&Sets { all, above: &self.tools, depth })
         {
             return Err(Refusal::NoTools { agent: lists.agent.clone(), reasons });
         }
         let permissions = permissions.held_by(lists.holder.clone()).with_own_folder(None);
         let permissions = mode.map_or(permissions.clone(), |mode| permissions.at_most(mode));
-        Ok(Self { tools, servers: self.servers.clone(), delegation, permissions, hooks: self.hooks.clone() })
+        let hooks = self.hooks.clone();
+        Ok(Self { tools, servers: self.servers.clone(), delegation, skills, permissions, hooks })
     }
 
     /// Returns this for an agent below `above` that keeps notes in a folder.

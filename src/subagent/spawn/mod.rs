@@ -218,8 +218,9 @@ impl Tree {
             return Err(Refusal::NotReady { name: entry.name.clone() });
         };
         let own = Parent { cancel: cancel.clone(), ..template.own.clone() };
-        let agent =
-            Agent { tools: self.offered_tools(own), inbox, work: cancel.child(), cancel, ..template.agent.clone() };
+        let skills = Some(self.skill_host(&own));
+        let (tools, work) = (self.offered_tools(own), cancel.child());
+        let agent = Agent { tools, skills, inbox, work, cancel, ..template.agent.clone() };
         entry.running = Some(RunHandle::of(&agent));
         entry.runs += 1;
         entry.run_mode = run_mode;

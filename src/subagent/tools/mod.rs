@@ -7,4 +7,5 @@
 pub(super) mod agent_tool;
 pub(super) mod ask_tools;
 pub(super) mod offer;
+pub(super) mod skill_tool;
 pub(super) mod task_tools;

@@ -224,7 +224,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing if request.is_of_plan() => "asks you to approve a plan",
         AccessKind::Nothing if request.questions().is_some() => "asks you",
-        AccessKind::Nothing => "wants to use",
+        AccessKind::Nothing | AccessKind::Skill { .. } => "wants to use",
     };
     let what = match &request.access.kind {
         AccessKind::Reach { host, .. } => host.to_string(),

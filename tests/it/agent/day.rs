@@ -96,6 +96,7 @@ fn kind(request: &ApprovalRequest) -> &'static str {
         AccessKind::Fetch { .. } => "host of a page",
         AccessKind::Search { .. } => "search of the web",
         AccessKind::Call { .. } => "MCP tool",
+        AccessKind::Skill { .. } => "skill",
         AccessKind::Nothing => "other",
     }
 }

@@ -54,7 +54,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let library = Arc::new(Library::new(dirs, Vec::new(), KnownNames::default()));
     library.reload();
     library.changes().await;
-    let _watcher = Watcher::start(library.clone(), Means::Events);
+    let _watcher = Watcher::start(library.clone(), Arc::default(), Means::Events);
     let make = json!({"call": "Write", "input": {"file_path": "made.txt", "content": "x"}});
     let lines = [
         json!({"when": {"task": "go", "turn": 0}, "steps": [delegate("first")]}),

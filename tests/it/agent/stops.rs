@@ -358,6 +358,8 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         permissions: permissions.clone(),
         approver: Arc::new(Distracted(permissions)),
         freshness: Arc::default(),
+        skills: None,
+        spoken: None,
         memory: GivenMemory::default(),
         hooks: belvedere::hook::AgentHooks::default(),
         limits: TreeLimits::default().child,

@@ -126,7 +126,7 @@ fn a_file_is_edited_and_a_fault_in_it_is_told() {
     let mut stage = stage(80, 24, everything());
     let effects = stage.keys("/new checklist<enter>e");
     assert_eq!(requests(effects), [FileRequest::Edit(path("reviewer"))]);
-    assert_eq!(tell(&mut stage, FileNews::Edited(path("reviewer"))), [FileRequest::Reload]);
+    assert_eq!(tell(&mut stage, FileNews::Edited(path("reviewer"))), [FileRequest::Edited(path("reviewer"))]);
     let mut files = everything();
     files.retain(|parsed| parsed.source.path != Some(path("reviewer")));
     files.push(file(Tier::ProjectKode, "reviewer", "---\nname: reviewer\n---\nNo description."));

@@ -30,6 +30,7 @@ mod report;
 pub(crate) mod rewind;
 mod scrolling;
 mod search_for_model;
+mod skills;
 mod stalled;
 mod status_line;
 mod steering;

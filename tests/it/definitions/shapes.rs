@@ -40,7 +40,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("tabs", "Reviews", &[ODD]),
     ("twice", "Reviews", &[ODD]),
     ("nested", "Reviews", &["4: unknown field `metadata`"]),
-    ("anchors", "Reviews", &["5: `skills` is not supported; ignored"]),
+    ("anchors", "Reviews", &[]),
     ("bomb", "Reviews", &[ODD]),
     ("deep", "Reviews", &[ODD, "4: `hooks` is not an object of events"]),
     ("no-end", "Reviews", &["1: the frontmatter has no closing `---` line"]),
@@ -64,7 +64,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("list-description", "[Reviews, mends]", &[]),
     ("scopes", "Reviews", &[]),
     ("kode", "Reviews", &["`forkContext` is not supported; ignored"]),
-    ("every-field", "Reviews", &["`skills` is", "`permissionMode: dontAsk` is not supported"]),
+    ("every-field", "Reviews", &["`permissionMode: dontAsk` is not supported"]),
 ];
 
 /// Files that become agents with something odd about their prompt or name: file, name, a part of the prompt, faults.
@@ -220,8 +220,9 @@ fn fields_of_the_fixtures_have_the_values_their_authors_meant() {
         (Some(7), Some(Effort::High), Some(MemoryScope::Project))
     );
     assert_eq!((agent.initial_prompt.as_deref(), agent.permission_mode), (Some("Say hello."), None));
+    assert_eq!(agent.skills, ["a", "b"]);
     let idle: Vec<String> = agent.idle_fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    assert_eq!(idle.join(" "), "skills=a, b permissionMode=dontAsk");
+    assert_eq!(idle.join(" "), "permissionMode=dontAsk");
     assert_eq!(agent.mcp_servers, Some(vec![NamedServer::Known("docs".to_owned())]));
 }
 

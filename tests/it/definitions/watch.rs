@@ -49,7 +49,7 @@ impl Ground {
     }
 
     fn watch(&mut self, means: Means) {
-        self.watcher = Some(Watcher::start(self.library.clone(), means));
+        self.watcher = Some(Watcher::start(self.library.clone(), Arc::default(), means));
     }
 
     fn description(&self) -> Option<String> {

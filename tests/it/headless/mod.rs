@@ -26,6 +26,7 @@ mod processes;
 mod providers;
 mod rate_limit;
 mod services;
+mod skills;
 mod traps;
 mod trust;
 mod worktrees;
@@ -320,6 +321,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         max_turns: None,
         front_end: FrontEnd::Headless,
         kind: SessionKind::Live,
+        plugins: Vec::new(),
         agents: Vec::new(),
         agent: Some(agent.to_owned()),
         program: std::path::PathBuf::new(),

@@ -179,6 +179,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             max_turns: None,
             front_end: FrontEnd::Screen,
             kind,
+            plugins: Vec::new(),
             agents: Vec::new(),
             agent: None,
             program: PathBuf::new(),
@@ -193,6 +194,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         diagnostics: Vec::new(),
         paths: None,
         ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
+        skills: Arc::default(),
         place: Place { cwd: nowhere.clone(), project: nowhere.clone(), origin: nowhere },
         library: Arc::new(Library::new(
             AgentDirs::default(),

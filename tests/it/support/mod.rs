@@ -15,13 +15,13 @@ use belvedere::hook::Hooks;
 use belvedere::mcp::McpServers;
 use belvedere::memory::MemorySources;
 use belvedere::message::{AgentId, MessageId};
-use belvedere::permission::{Grants, PermissionMode, Permissions};
+use belvedere::permission::{Grants, PermissionMode, Permissions, RuleSet};
 use belvedere::provider::{Model, Provider};
 use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
-    ReportReview, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
+    ReportReview, SessionSkills, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
 use belvedere::tool::{FileCopies, Shell, ToolSet};
 use belvedere::worktree::Worktrees;
@@ -140,6 +140,10 @@ pub(crate) struct Parts {
     pub(crate) memory: MemorySources,
     /// What runs when something happens.
     pub(crate) hooks: Hooks,
+    /// What can be called by name.
+    pub(crate) skills: SessionSkills,
+    /// The rules of the settings.
+    pub(crate) rules: RuleSet,
     /// Files of the project before anything starts: path and content.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
@@ -163,6 +167,8 @@ impl Parts {
             sandbox: None,
             servers: McpServers::default(),
             memory: MemorySources::default(),
+            skills: SessionSkills::default(),
+            rules: RuleSet::default(),
             tools: standard_tools(),
             mode: PermissionMode::Default,
             limits,
@@ -189,6 +195,11 @@ impl Parts {
             read_back: None,
         }
     }
+}
+
+fn permissions(root: &Path, mode: PermissionMode, rules: RuleSet) -> Permissions {
+    let project = belvedere::permission::Project::at(root.to_path_buf());
+    Permissions::new(project, mode, Grants::default()).under(rules)
 }
 
 /// What a project is.
@@ -257,11 +268,7 @@ impl Session {
             budget: parts.budget,
             tools: parts.tools,
             place: Place { cwd: root.clone(), project: root.clone(), origin: root.clone() },
-            permissions: Permissions::new(
-                belvedere::permission::Project::at(root.as_ref().clone()),
-                parts.mode,
-                Grants::default(),
-            ),
+            permissions: permissions(&root, parts.mode, parts.rules),
             approver: if parts.unattended { Arc::new(Unattended) } else { Arc::new(approvals.clone()) },
             sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect(), parts.secrets.clone()),
             secrets: parts.secrets,
@@ -269,6 +276,7 @@ impl Session {
             resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
             compact_model: parts.compact_model,
+            skills: parts.skills,
             memory: below(parts.memory, &home),
             hooks: parts.hooks,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },

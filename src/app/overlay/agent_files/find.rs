@@ -69,7 +69,7 @@ impl Index {
             }
             if found.rows.len() == heading + 1 {
                 found.rows.pop();
-                if query.is_empty() && tier != Tier::CommandLine {
+                if query.is_empty() && !matches!(tier, Tier::CommandLine | Tier::Plugin) {
                     found.rows.push(AgentFileRow::Vacant(tier));
                 }
             }

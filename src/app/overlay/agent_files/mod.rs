@@ -39,6 +39,8 @@ pub enum FileRequest {
         tier: Tier,
     },
     Edit(PathBuf),
+    /// Read all files anew, of which the user has edited this one.
+    Edited(PathBuf),
     Delete(PathBuf),
 }
 
@@ -112,7 +114,7 @@ impl AgentFilesPanel {
                 out.inform(format!("written: {}", self.places.shown(&path)));
             }
             FileNews::Edited(path) => {
-                out.push(Effect::AgentFiles(FileRequest::Reload));
+                out.push(Effect::AgentFiles(FileRequest::Edited(path.clone())));
                 out.inform(format!("edited: {}", self.places.shown(&path)));
                 if let Some(view) = &mut self.view {
                     view.awaited = PendingWork::Edited(path);

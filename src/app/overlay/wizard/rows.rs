@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use crate::definition::ToolsField;
 use crate::permission::ToolKind;
 use crate::provider::model;
-use crate::subagent::AGENT_TOOL;
+use crate::subagent::{AGENT_TOOL, SKILL_TOOL};
 use crate::tool::known_tools;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl HowRow {
 }
 
 /// The tools by group, the ones used most first. What a tool does says where it belongs.
-pub static TOOL_GROUPS: LazyLock<[(&str, Vec<String>); 5]> = LazyLock::new(|| {
+pub static TOOL_GROUPS: LazyLock<[(&str, Vec<String>); 6]> = LazyLock::new(|| {
     const FIRST: [&str; 4] = ["Read", "Grep", "Glob", "Edit"];
     let tools = known_tools();
     let of = |kinds: &[ToolKind]| {
@@ -149,6 +149,7 @@ pub static TOOL_GROUPS: LazyLock<[(&str, Vec<String>); 5]> = LazyLock::new(|| {
         ("run", of(&[ToolKind::Execute, ToolKind::Other])),
         ("fetch", of(&[ToolKind::Fetch])),
         ("delegate", vec![AGENT_TOOL.to_owned()]),
+        ("skills", vec![SKILL_TOOL.to_owned()]),
     ]
 });
 

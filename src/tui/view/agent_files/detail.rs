@@ -133,6 +133,9 @@ impl Fields<'_> {
             "color",
             vec![Span::styled(format!("{} ", self.ctx.glyphs.agent), sample), Span::styled(color.into_owned(), sample)],
         );
+        if !definition.skills.is_empty() {
+            self.add("skills", &sanitize_line(&definition.skills.join(", ")), theme.text);
+        }
         if let Some(text) = &definition.initial_prompt {
             self.add("first message", &sanitize_line(text), theme.text);
         }

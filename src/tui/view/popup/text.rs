@@ -8,6 +8,7 @@ use super::super::markdown::MarkdownDoc;
 use super::super::render_context::RenderContext;
 use super::super::wrap::{pad, width, wrap_indented, wrap_line};
 use crate::app::keymap::Context;
+use crate::app::skill_words;
 use crate::message::sanitize_line;
 use crate::permission::FolderTrust;
 
@@ -22,6 +23,11 @@ pub(super) fn help(sought: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<L
     });
     let mut sections: Vec<Section> = first.iter().map(|context| section(*context, here, ctx)).collect();
     sections.push(("commands".to_owned(), commands.collect()));
+    let own = ctx.app.skills().callable().map(|skill| {
+        let hint = skill.argument_hint.as_deref().unwrap_or_default();
+        (sanitize_line(format!("/{} {hint}", skill.name).trim_end()).into_owned(), skill_words(skill))
+    });
+    sections.push(("your skills and commands".to_owned(), own.collect()));
     sections.extend(rest.map(|context| section(context, here, ctx)));
     let words: Vec<String> = sought.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let mut lines = Vec::new();

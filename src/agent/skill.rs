@@ -1,0 +1,207 @@
+//! A skill that was called: what it names is run and read, and what it says reaches the agent.
+//!
+//! Owns the words around it, and what it may do meanwhile. Leaves which skills there are to a [`SkillHost`], and single calls
+//! to `attempt`. Invariants: each command and each file goes the way of a call of `Bash` and of `Read`, with its questions,
+//! its sandbox and its bounds; nothing of it can pass for another speaker.
+
+use std::fmt::Write as _;
+
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::Agent;
+use super::attempt::{find_call, with_hooks};
+use super::dispatch::context_of;
+use super::run::Run;
+use crate::message::format::counted;
+use crate::message::{LoadedSkill, SkillPiece, ToolCall, ToolInput, sanitize, sanitize_line, without_speakers};
+use crate::permission::{Places, Rule, RuleEffect, RuleOrigin, RuleSet};
+use crate::tool::{ToolOutput, bound_text};
+
+/// Characters of what one command says, or one file holds.
+const MAX_CHARS: usize = 16_000;
+
+/// Knows the skills that the user can call.
+pub trait SkillHost: Send + Sync {
+    /// Returns the skill that the user's words call, with its arguments filled in; `None` if they call none.
+    fn called(&self, words: &str) -> Option<LoadedSkill>;
+
+    /// Has a subagent carry a skill out, and returns its report. `stop` gives the wait up, and the subagent with it.
+    fn fork<'a>(
+        &'a self,
+        skill: ForkedSkill,
+        call_id: &'a str,
+        stop: CancellationToken,
+    ) -> BoxFuture<'a, Result<String, ToolOutput>>;
+}
+
+/// A skill that runs in a conversation of its own.
+pub struct ForkedSkill {
+    pub skill: LoadedSkill,
+    /// The kind of agent that carries it out.
+    pub agent: String,
+    /// What it says, with all that was run and read for it.
+    pub text: String,
+    /// What it may do without a question.
+    pub lent: RuleSet,
+}
+
+/// What a skill came to.
+pub(super) struct SkillText {
+    /// What it says, with what was run and read for it.
+    body: String,
+    commands: usize,
+    /// Commands that were not allowed, or failed.
+    failures: usize,
+    files: usize,
+    /// What was lent to the agent before.
+    before: RuleSet,
+}
+
+/// Has a subagent carry a skill out, if it is one for that; `None` if the agent does so itself.
+pub(super) async fn fork(
+    run: &Run<'_>,
+    skill: &LoadedSkill,
+    text: &SkillText,
+    call_id: &str,
+) -> Option<Result<String, ToolOutput>> {
+    let agent = run.agent;
+    let (kind, host) = (skill.fork.clone()?, agent.skills.as_ref()?);
+    // What it allows is the subagent's now.
+    agent.permissions.lend(text.before.clone());
+    let lent = rules_of(agent, skill);
+    let forked = ForkedSkill { skill: skill.clone(), agent: kind, text: text.body.clone(), lent };
+    Some(run.watchdog.paused(host.fork(forked, call_id, agent.work.token())).await)
+}
+
+/// Runs and reads what a skill names. What it allows is allowed from here on, until the run ends.
+pub(super) async fn read_skill(run: &Run<'_>, skill: &LoadedSkill, call_id: &str) -> SkillText {
+    let mut text =
+        SkillText { body: String::new(), commands: 0, failures: 0, files: 0, before: run.agent.permissions.lent() };
+    lend(run.agent, skill);
+    for piece in &skill.pieces {
+        match piece {
+            SkillPiece::Text(words) => text.body.push_str(words),
+            SkillPiece::Command(line) => {
+                let output = aside(run, call_id, "Bash", ("command", line)).await;
+                let said = words_of(run.agent, &output);
+                if output.is_error {
+                    let _ = write!(text.body, "[not run, or failed: {said}]");
+                    text.failures += 1;
+                } else {
+                    text.body.push_str(&printed(said));
+                    text.commands += 1;
+                }
+            }
+        }
+    }
+    for file in &skill.files {
+        let path = run.agent.place.cwd.join(file);
+        if !tokio::fs::metadata(&path).await.is_ok_and(|facts| facts.is_file()) {
+            continue;
+        }
+        let output = aside(run, call_id, "Read", ("file_path", &path.to_string_lossy())).await;
+        let _ = write!(text.body, "\n\nThe file {}:\n{}", sanitize_line(file), words_of(run.agent, &output));
+        text.files += 1;
+    }
+    text
+}
+
+/// Returns what a model reads that has called a skill: its text, in place of an output that has none yet.
+pub(super) async fn completed(run: &Run<'_>, call_id: &str, mut output: ToolOutput) -> ToolOutput {
+    let Some(skill) = output.skill.take() else { return output };
+    let text = read_skill(run, &skill, call_id).await;
+    match fork(run, &skill, &text, call_id).await {
+        Some(Ok(report)) => ToolOutput::text(report, "completed"),
+        Some(Err(output)) => output,
+        None => ToolOutput::text(skill.element(&text.body), text.summary()),
+    }
+}
+
+/// Ends what skills were allowed.
+pub(super) fn end_lending(agent: &Agent) {
+    agent.permissions.lend(RuleSet::default());
+}
+
+fn lend(agent: &Agent, skill: &LoadedSkill) {
+    agent.permissions.lend(agent.permissions.lent().and(&rules_of(agent, skill)));
+}
+
+fn rules_of(agent: &Agent, skill: &LoadedSkill) -> RuleSet {
+    let places = Places { project: &agent.place.project, home: None };
+    let rule = |entry: &String| Rule::parse(entry, places, |tool| agent.tools.kind_of(tool));
+    let rules = skill.allowed_tools.iter().map(rule).filter(Rule::is_clear);
+    let origin = RuleOrigin::Settings(skill.path.clone());
+    RuleSet::default().with(RuleEffect::Allow, &origin, rules)
+}
+
+impl SkillText {
+    /// Says what was done for it, for people.
+    fn summary(&self) -> String {
+        let done =
+            [(self.commands, "command run"), (self.failures, "command not run, or failed"), (self.files, "file read")];
+        let done = done.iter().filter(|(count, _)| *count > 0).map(|(count, words)| done_words(*count, words));
+        std::iter::once("loaded".to_owned()).chain(done).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the message for a model that did not call the skill itself. Its first line is for the user, too.
+    pub(super) fn message(&self, skill: &LoadedSkill) -> String {
+        let done = self.summary();
+        let (name, origin) = (sanitize_line(&skill.name), sanitize_line(&skill.origin));
+        format!(
+            "Skill /{name} ({origin}): {done}.\n\nThe user has called it. Do what it says:\n{}",
+            skill.element(&self.body)
+        )
+    }
+
+    /// Returns the message for a model whose user has called a skill that a subagent has carried out.
+    pub(super) fn reported(&self, skill: &LoadedSkill, report: &str) -> String {
+        let agent = skill.fork.as_deref().unwrap_or_default();
+        let (name, agent) = (sanitize_line(&skill.name), sanitize_line(agent));
+        format!(
+            "Skill /{name}: carried out by {agent}.\n\nThe user has called it, and a subagent has done what it says. The \
+             user does not see its report. Tell them what matters:\n{report}"
+        )
+    }
+
+    /// Returns the message for a model whose user has called a skill that could not be carried out.
+    pub(super) fn refused(&self, skill: &LoadedSkill, why: &str) -> String {
+        let name = sanitize_line(&skill.name);
+        format!("Skill /{name}: not carried out.\n\nThe user has called it. Tell them why nothing came of it: {why}")
+    }
+}
+
+/// Returns `2 commands run`, `1 file read`.
+fn done_words(count: usize, words: &str) -> String {
+    let (noun, verb) = words.split_once(' ').unwrap_or((words, ""));
+    format!("{} {verb}", counted(count, noun))
+}
+
+/// Calls a tool of the agent's for a skill.
+async fn aside(run: &Run<'_>, call_id: &str, tool: &str, (key, value): (&str, &str)) -> ToolOutput {
+    let args = [(key.to_owned(), value.into())].into_iter().collect();
+    let call = ToolCall { id: call_id.to_owned(), name: tool.to_owned(), input: ToolInput::Object(args) };
+    let found = match find_call(run.agent, &call) {
+        Ok(found) => found,
+        Err(output) => return output,
+    };
+    // Nobody looks at its output while it runs.
+    let (progress, _tail) = watch::channel(String::new());
+    let context = context_of(run, &call.id, progress);
+    let title = found.call.title(&context);
+    // Such a call has no skill of its own, and yet the compiler sees a circle.
+    Box::pin(with_hooks(run, (&call, found), context, title)).await
+}
+
+/// Returns what a command that succeeded has printed, without our words on how it went.
+fn printed(said: String) -> String {
+    let Some(printed) = said.strip_suffix("[exit 0]") else { return said };
+    printed.strip_suffix("(no output)\n").unwrap_or(printed).trim_end().to_owned()
+}
+
+fn words_of(agent: &Agent, output: &ToolOutput) -> String {
+    let text = agent.secrets.redact(&output.joined_text()).into_owned();
+    let text = without_speakers(&sanitize(text.trim_end())).into_owned();
+    bound_text(&text, MAX_CHARS).into_owned()
+}

@@ -1,0 +1,202 @@
+//! Plugins: folders that bring skills, commands and agents along, under a name of their own.
+//!
+//! Owns which are installed and where their parts lie. Leaves reading the parts to `skill` and `library`; whoever reads other
+//! parts, such as hooks and servers, finds the folders here. Source of the formats: the documentation of Claude Code, whose
+//! list of installed plugins is read as it is. Invariants: no part lies outside of its plugin's folder; a plugin that is
+//! switched off brings nothing; a list that cannot be read is said.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text_file;
+use crate::message::{Diagnostic, sanitize_line};
+
+/// Plugins that are read.
+const MAX_PLUGINS: usize = 200;
+/// Paths that one part of a manifest may name.
+const MAX_PATHS: usize = 100;
+
+/// A plugin that is in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// What stands before the names of its parts.
+    pub name: String,
+    /// Its folder, links resolved.
+    pub root: PathBuf,
+    /// Files and folders of skills, beside the usual one.
+    pub skills: Vec<PathBuf>,
+    pub commands: Vec<PathBuf>,
+    pub agents: Vec<PathBuf>,
+}
+
+/// Where plugins are found.
+#[derive(Debug, Clone, Copy)]
+pub struct PluginPlaces<'a> {
+    /// `~/.claude`, or what stands for it.
+    pub claude: Option<&'a Path>,
+    /// Root of the project.
+    pub project: Option<&'a Path>,
+    /// Folders of single plugins (`--plugin-dir`).
+    pub given: &'a [PathBuf],
+}
+
+/// The list of installed plugins, in both of its versions.
+#[derive(Debug, Default, Deserialize)]
+struct InstalledPlugins {
+    #[serde(default)]
+    plugins: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Installation {
+    install_path: PathBuf,
+    #[serde(default)]
+    scope: Option<String>,
+    #[serde(default)]
+    project_path: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PluginSettings {
+    #[serde(default)]
+    enabled_plugins: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    skills: Value,
+    #[serde(default)]
+    commands: Value,
+    #[serde(default)]
+    agents: Value,
+}
+
+impl Plugin {
+    /// Finds the plugins in use: those of the command line, then those that are installed. Blocks.
+    #[must_use]
+    pub fn find(places: PluginPlaces<'_>) -> (Vec<Self>, Vec<Diagnostic>) {
+        let (mut plugins, mut errors) = (Vec::<Self>::new(), Vec::new());
+        let installed = places.claude.map(|claude| installed(claude, places.project, &mut errors)).unwrap_or_default();
+        let given = places.given.iter().map(|path| (path.clone(), None));
+        for (path, name) in given.chain(installed.into_iter().map(|(name, path)| (path, Some(name)))) {
+            match Self::read(&path, name.as_deref(), &mut errors) {
+                Some(plugin)
+                    if plugins.len() < MAX_PLUGINS && plugins.iter().all(|known| known.name != plugin.name) =>
+                {
+                    plugins.push(plugin);
+                }
+                _ => {}
+            }
+        }
+        (plugins, errors)
+    }
+
+    fn read(path: &Path, known_as: Option<&str>, errors: &mut Vec<Diagnostic>) -> Option<Self> {
+        let root = match path.canonicalize() {
+            Ok(root) if root.is_dir() => root,
+            Ok(_) => {
+                errors.push(Diagnostic::in_file(path, "not a folder, so no plugin. Name the folder of one."));
+                return None;
+            }
+            Err(error) => {
+                errors.push(Diagnostic::in_file(path, format!("plugin skipped: {error}. Install it again.")));
+                return None;
+            }
+        };
+        let manifest: Manifest = json(&root.join(".claude-plugin/plugin.json"), errors).unwrap_or_default();
+        let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = manifest.name.as_deref().or(known_as).map(str::to_owned).or(folder)?;
+        let name = sanitize_line(name.trim()).replace([':', '/', ' ', '<', '>', '`', '"'], "-");
+        let parts = |usual: &str, named: &Value| {
+            let usual = root.join(usual);
+            // What lies in the usual folder is found there.
+            let others = named_paths(&root, named).into_iter().filter(|path| match path.strip_prefix(&usual) {
+                Ok(inside) if usual.ends_with("skills") => inside.components().count() > 1,
+                Ok(_) => false,
+                Err(_) => true,
+            });
+            std::iter::once(usual.clone()).chain(others).collect::<Vec<_>>()
+        };
+        let (skills, commands) = (parts("skills", &manifest.skills), parts("commands", &manifest.commands));
+        let agents = parts("agents", &manifest.agents);
+        (!name.is_empty()).then_some(Self { name, skills, commands, agents, root })
+    }
+}
+
+/// Returns the installed plugins that are switched on here, each with its folder.
+fn installed(claude: &Path, project: Option<&Path>, errors: &mut Vec<Diagnostic>) -> Vec<(String, PathBuf)> {
+    let list: InstalledPlugins = json(&claude.join("plugins/installed_plugins.json"), errors).unwrap_or_default();
+    if list.plugins.is_empty() {
+        return Vec::new();
+    }
+    let of_project = project.map(|project| project.join(".claude"));
+    let folders = std::iter::once(claude.to_path_buf()).chain(of_project);
+    let files = folders.flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
+    // What is wrong with these files is said where their rules are read.
+    let settings: Vec<PluginSettings> = files.filter_map(|file| json(&file, &mut Vec::new())).collect();
+    let is_off =
+        |id: &str| settings.iter().any(|settings| settings.enabled_plugins.get(id) == Some(&Value::Bool(false)));
+    let on = list.plugins.into_iter().filter(|(id, _)| !is_off(id));
+    on.filter_map(|(id, value)| {
+        let name = id.split('@').next().unwrap_or(&id).to_owned();
+        let each = match value {
+            Value::Array(each) => each,
+            one => vec![one],
+        };
+        let mut each = each.into_iter().filter_map(|value| serde_json::from_value::<Installation>(value).ok());
+        Some((name, each.find(|one| one.is_for(project))?.install_path))
+    })
+    .collect()
+}
+
+impl Installation {
+    /// Returns `true` if it was installed for all projects, or for this one.
+    fn is_for(&self, project: Option<&Path>) -> bool {
+        match self.scope.as_deref() {
+            Some("project" | "local") => {
+                let own = self.project_path.as_ref().and_then(|path| path.canonicalize().ok());
+                own.is_some() && own.as_deref() == project
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Reads a file that need not be there.
+fn json<T: for<'de> Deserialize<'de>>(path: &Path, errors: &mut Vec<Diagnostic>) -> Option<T> {
+    if !path.exists() {
+        return None;
+    }
+    let read = text_file::content(path).and_then(|bytes| {
+        let (text, _) = text_file::decoded(&bytes, path);
+        serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| Diagnostic {
+            line: Some(error.line()),
+            ..Diagnostic::in_file(path, format!("not read: {}.", sanitize_line(&error.to_string())))
+        })
+    });
+    read.map_err(|error| errors.push(error)).ok()
+}
+
+/// Returns the paths that a part of a manifest names, as far as they lie in the plugin's folder.
+fn named_paths(root: &Path, named: &Value) -> Vec<PathBuf> {
+    let texts: Vec<&str> = match named {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).take(MAX_PATHS).collect(),
+        _ => Vec::new(),
+    };
+    let inside = |text: &str| {
+        let path = Path::new(text);
+        let is_below = path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_)));
+        let path = root.join(path).canonicalize().ok()?;
+        (is_below && path.starts_with(root)).then_some(path)
+    };
+    texts.into_iter().filter_map(inside).collect()
+}

@@ -1,0 +1,40 @@
+//! What an agent may do without a question while it carries out a skill.
+//!
+//! Owns the rules of `allowed-tools`, for one agent and for a while. Leaves reading and ending them to `agent`. Invariant: they
+//! answer a question that nothing else has asked for: what a rule denies or asks about stays so, and so does what a mode
+//! refuses.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::ruleset::{RuleSet, Ruling};
+use super::{Access, Permissions, State};
+
+/// The rules lent to one agent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lent(Arc<RwLock<RuleSet>>);
+
+impl Permissions {
+    /// Returns the same permissions for an agent to which rules can be lent; no other agent has those.
+    #[must_use]
+    pub fn borrowing(mut self) -> Self {
+        self.lent = Lent::default();
+        self
+    }
+
+    /// Lends rules that allow, in place of those that were lent before; an empty set ends it.
+    pub fn lend(&self, ruleset: RuleSet) {
+        *self.lent.0.write().unwrap_or_else(PoisonError::into_inner) = ruleset;
+    }
+
+    /// Returns the rules that are lent now.
+    #[must_use]
+    pub fn lent(&self) -> RuleSet {
+        self.lent.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns `true` if what is lent allows an access about which no rule of the settings says anything.
+    pub(super) fn is_lent(&self, state: &State, access: &Access) -> bool {
+        matches!(state.ruleset.judge(access, &state.project), Ruling::Nothing)
+            && matches!(self.lent().judge(access, &state.project), Ruling::Allowed(_))
+    }
+}
