@@ -156,7 +156,7 @@ impl SkillText {
     }
 
     /// Returns the message for a model whose user has called a skill that a subagent has carried out.
-    pub(super) fn reported(&self, skill: &LoadedSkill, report: &str) -> String {
+    pub(super) fn reported(skill: &LoadedSkill, report: &str) -> String {
         let agent = skill.fork.as_deref().unwrap_or_default();
         let (name, agent) = (sanitize_line(&skill.name), sanitize_line(agent));
         format!(
@@ -166,7 +166,7 @@ impl SkillText {
     }
 
     /// Returns the message for a model whose user has called a skill that could not be carried out.
-    pub(super) fn refused(&self, skill: &LoadedSkill, why: &str) -> String {
+    pub(super) fn refused(skill: &LoadedSkill, why: &str) -> String {
         let name = sanitize_line(&skill.name);
         format!("Skill /{name}: not carried out.\n\nThe user has called it. Tell them why nothing came of it: {why}")
     }

@@ -1,7 +1,7 @@
-//! Plugins: folders that bring skills, commands and agents along, under a name of their own.
+//! Plugins: folders that bring skills, commands, agents, hooks and MCP servers along, under a name of their own.
 //!
-//! Owns which are installed and where their parts lie. Leaves reading the parts to `skill` and `library`; whoever reads other
-//! parts, such as hooks and servers, finds the folders here. Source of the formats: the documentation of Claude Code, whose
+//! Owns which are installed, where their parts lie, and the files of their hooks and servers. Leaves reading skills and agents
+//! to `skill` and `library`, and what hooks and servers are to `services`. Source of the formats: the documentation of Claude Code, whose
 //! list of installed plugins is read as it is. Invariants: no part lies outside of its plugin's folder; a plugin that is
 //! switched off brings nothing; a list that cannot be read is said.
 
@@ -30,6 +30,10 @@ pub struct Plugin {
     pub skills: Vec<PathBuf>,
     pub commands: Vec<PathBuf>,
     pub agents: Vec<PathBuf>,
+    /// What its files say of hooks, as settings do.
+    pub hooks: Vec<(PathBuf, Value)>,
+    /// What its files say of MCP servers: each by its name.
+    pub servers: Vec<(PathBuf, Value)>,
 }
 
 /// Where plugins are found.
@@ -77,6 +81,10 @@ struct Manifest {
     commands: Value,
     #[serde(default)]
     agents: Value,
+    #[serde(default)]
+    hooks: Value,
+    #[serde(default, rename = "mcpServers")]
+    servers: Value,
 }
 
 impl Plugin {
@@ -111,7 +119,8 @@ impl Plugin {
                 return None;
             }
         };
-        let manifest: Manifest = json(&root.join(".claude-plugin/plugin.json"), errors).unwrap_or_default();
+        let own_file = root.join(".claude-plugin/plugin.json");
+        let manifest: Manifest = json(&own_file, errors).unwrap_or_default();
         let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = manifest.name.as_deref().or(known_as).map(str::to_owned).or(folder)?;
         let name = sanitize_line(name.trim()).replace([':', '/', ' ', '<', '>', '`', '"'], "-");
@@ -127,7 +136,10 @@ impl Plugin {
         };
         let (skills, commands) = (parts("skills", &manifest.skills), parts("commands", &manifest.commands));
         let agents = parts("agents", &manifest.agents);
-        (!name.is_empty()).then_some(Self { name, skills, commands, agents, root })
+        let mut said = |usual, named: &Value, key| said(&root, &own_file, (usual, named, key), errors);
+        let hooks = said("hooks/hooks.json", &manifest.hooks, "hooks");
+        let servers = said(".mcp.json", &manifest.servers, "mcpServers");
+        (!name.is_empty()).then_some(Self { name, root, skills, commands, agents, hooks, servers })
     }
 }
 
@@ -183,6 +195,36 @@ fn json<T: for<'de> Deserialize<'de>>(path: &Path, errors: &mut Vec<Diagnostic>)
         })
     });
     read.map_err(|error| errors.push(error)).ok()
+}
+
+/// Returns what files of a plugin say below a key: the usual one, those that its manifest names, and the manifest itself. The
+/// plugin's folder stands in the place of the variable that names it.
+fn said(
+    root: &Path,
+    own_file: &Path,
+    (usual, named, key): (&str, &Value, &str),
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<(PathBuf, Value)> {
+    let mut files = vec![root.join(usual)];
+    files.extend(named_paths(root, named).into_iter().filter(|path| *path != root.join(usual)));
+    let read = files.into_iter().filter_map(|file| Some((file.clone(), json::<Value>(&file, errors)?)));
+    let inline = named.is_object().then(|| (own_file.to_path_buf(), named.clone()));
+    let all = read.chain(inline).map(|(file, value)| {
+        // Some name the key once more, some do not.
+        let value = value.get(key).filter(|inside| inside.is_object()).cloned().unwrap_or(value);
+        (file, in_folder(value, &root.to_string_lossy()))
+    });
+    all.collect()
+}
+
+/// Returns a value with the folder of the plugin in its texts.
+fn in_folder(value: Value, root: &str) -> Value {
+    match value {
+        Value::String(text) => Value::String(text.replace("${CLAUDE_PLUGIN_ROOT}", root)),
+        Value::Array(items) => items.into_iter().map(|item| in_folder(item, root)).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, in_folder(value, root))).collect(),
+        other => other,
+    }
 }
 
 /// Returns the paths that a part of a manifest names, as far as they lie in the plugin's folder.

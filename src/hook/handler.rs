@@ -4,6 +4,7 @@
 //! Invariant: what is written and not acted on is named.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,6 +87,8 @@ pub struct HookSource {
     pub is_projects: bool,
     /// Whether it is the organization's.
     pub is_managed: bool,
+    /// The folder of the plugin that it is part of.
+    pub plugin: Option<Arc<Path>>,
 }
 
 impl HookHandler {

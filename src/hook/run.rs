@@ -25,6 +25,8 @@ pub struct HookProcess {
     pub cwd: PathBuf,
     /// The root of the session's project, for `CLAUDE_PROJECT_DIR`.
     pub project: PathBuf,
+    /// The folder of its plugin, for `CLAUDE_PLUGIN_ROOT`.
+    pub plugin: Option<Arc<Path>>,
     /// What it reads on its standard input.
     pub input: Vec<u8>,
     pub timeout: Duration,
@@ -93,6 +95,7 @@ impl AgentHooks {
             command: handler.command.clone(),
             cwd: moment.cwd.to_path_buf(),
             project: session.project.clone(),
+            plugin: handler.source.plugin.clone(),
             input: input.clone(),
             timeout: handler.timeout,
             stop,

@@ -71,6 +71,8 @@ pub enum McpScope {
     Local,
     /// The user's for all projects, there.
     User,
+    /// A plugin's.
+    Plugin,
     /// `.mcp.json` of the project.
     Project,
 }
@@ -83,6 +85,7 @@ impl McpScope {
             Self::Own => "config.toml",
             Self::Local => "local",
             Self::User => "user",
+            Self::Plugin => "plugin",
             Self::Project => "project",
         }
     }

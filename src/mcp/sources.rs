@@ -43,6 +43,8 @@ pub struct McpSources {
     /// What the configuration of this program holds, and its file.
     pub own: Vec<(String, Value)>,
     pub own_file: Option<PathBuf>,
+    /// Those of plugins, by file.
+    pub plugins: Vec<(PathBuf, Vec<(String, Value)>)>,
     pub choice: ProjectChoice,
     /// Variables that hold keys of ours.
     pub keys: Vec<String>,
@@ -150,6 +152,9 @@ impl McpSources {
                 Err(why) => reader.diagnostics.push(left_out(path, &why)),
             }
         }
+        for (file, servers) in &self.plugins {
+            reader.add(servers, McpScope::Plugin, Some(file));
+        }
         reader.diagnostics.extend(project.diagnostics.iter().cloned());
         let untrusted = (!trusts_project).then(|| "you have not trusted this folder: /trust".to_owned());
         let before = reader.servers.len();
@@ -191,7 +196,9 @@ impl McpSources {
 
     /// Returns what a variable holds. What a stranger may have written does not get our keys.
     pub(super) fn variable(&self, name: &str, scope: McpScope) -> Result<Option<String>, String> {
-        if matches!(scope, McpScope::Project | McpScope::Agent) && self.keys.iter().any(|key| key == name) {
+        if matches!(scope, McpScope::Project | McpScope::Agent | McpScope::Plugin)
+            && self.keys.iter().any(|key| key == name)
+        {
             return Err(format!("{name} holds the key of a service; put the server into your own configuration"));
         }
         Ok(self.variables.as_ref().and_then(|variables| variables(name)))

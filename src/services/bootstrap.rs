@@ -165,9 +165,10 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let (settings, unread) = config::settings_files(Path::new(config::MANAGED), &environment, &ground);
     let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides);
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
-    let (more, misread_more) = SessionSettings::gather(&settings, &unread);
+    let (plugins, unusable) = plugins(&options, &environment, &ground);
+    let (more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins);
     let told = ground.notices().into_iter().map(Diagnostic::new);
-    let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more);
+    let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more).chain(unusable);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
     let secrets = options.secrets.clone();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
@@ -178,14 +179,12 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
-    let (plugins, errors) = plugins(&options, &environment, &ground);
-    diagnostics.extend(errors);
     let library = Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins);
     let library = Arc::new(library);
     let skills = Arc::new(skills(options.kind, (&library, &plugins), &environment, (&place, &ground)));
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
     let known = (&environment, paths.as_ref(), &config);
-    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), &settings, &services);
+    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins), &services);
     let files = (&*library, &*skills);
     let trust = trust::look(&options, (&rules, &more), files, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
@@ -336,7 +335,7 @@ fn with_roots<T>(
 
 /// Says what is wrong with the hooks of an agent file.
 fn check_hooks(hooks: &serde_json::Value) -> Vec<String> {
-    let source = HookSource { place: "".into(), is_projects: true, is_managed: false };
+    let source = HookSource { place: "".into(), is_projects: true, is_managed: false, plugin: None };
     HookHandler::read(hooks, &source).1
 }
 

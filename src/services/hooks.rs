@@ -2,6 +2,7 @@
 //!
 //! Owns the wiring. Leaves which hooks run when to `hook`, and processes to `tool`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -53,7 +54,7 @@ pub(super) fn put_in_force(hooks: &Hooks, trust: &FolderTrust) {
 }
 
 /// Returns the hooks that an agent file of the project names. Blocks.
-pub(super) fn of_agent_file(path: &std::path::Path) -> Vec<BroughtItem> {
+pub(super) fn of_agent_file(path: &Path) -> Vec<BroughtItem> {
     let is_small = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_BYTES);
     let has_hooks = || std::fs::read(path).is_ok_and(|text| memchr::memmem::find(&text, b"hooks").is_some());
     if !is_small || !has_hooks() {
@@ -61,19 +62,27 @@ pub(super) fn of_agent_file(path: &std::path::Path) -> Vec<BroughtItem> {
     }
     let parsed = read_file(Source { tier: Tier::ProjectClaude, path: Some(path.to_path_buf()) });
     let blocks = parsed.definition.map(|definition| definition.hooks).unwrap_or_default();
-    let source = HookSource { place: path.to_string_lossy().into_owned().into(), is_projects: true, is_managed: false };
+    let source = HookSource {
+        place: path.to_string_lossy().into_owned().into(),
+        is_projects: true,
+        is_managed: false,
+        plugin: None,
+    };
     let handlers = blocks.iter().flat_map(|(hooks, _)| HookHandler::read(hooks, &source).0);
     handlers.map(|hook| BroughtItem::new(BroughtKind::Hook, hook.trust_text())).collect()
 }
 
 fn program(process: HookProcess) -> UserProgram {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let project = ("CLAUDE_PROJECT_DIR".to_owned(), text(&process.project));
+    let plugin = process.plugin.as_deref().map(|root| ("CLAUDE_PLUGIN_ROOT".to_owned(), text(root)));
     UserProgram {
         command: match process.command {
             HookCommand::Line(line) => UserCommand::Line(line),
             HookCommand::Program(words) => UserCommand::Words(words),
         },
         cwd: process.cwd,
-        variables: vec![("CLAUDE_PROJECT_DIR".to_owned(), process.project.to_string_lossy().into_owned())],
+        variables: std::iter::once(project).chain(plugin).collect(),
         input: process.input,
         timeout: process.timeout,
         stop: process.stop,

@@ -17,7 +17,7 @@ use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
-use crate::definition::{AgentDefinition, NamedServer};
+use crate::definition::{AgentDefinition, NamedServer, Plugin};
 use crate::mcp::{
     FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, ProjectChoice,
     ServerProcess,
@@ -52,7 +52,7 @@ impl ConfiguredServers {
     pub fn find(
         (environment, paths, config): (&Environment, Option<&Paths>, &Config),
         (cwd, ground): (&Path, &ProjectRoot),
-        settings: &[SettingsFile],
+        (settings, plugins): (&[SettingsFile], &[Plugin]),
         services: &ProviderEnv,
     ) -> Self {
         let claude = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| environment.home());
@@ -64,6 +64,7 @@ impl ConfiguredServers {
             claude: claude.map(|dir| dir.join(".claude.json")),
             own: config.mcp_servers.clone(),
             own_file: paths.map(Paths::config_file),
+            plugins: plugins.iter().flat_map(servers_of).collect(),
             choice: ProjectChoice {
                 enabled: lists(|file| &file.enabled_servers),
                 disabled: lists(|file| &file.disabled_servers),
@@ -122,6 +123,15 @@ impl ConfiguredServers {
             say(&diagnostics, sink).await;
         }
     }
+}
+
+/// Returns the servers of a plugin by file, each under the plugin's name.
+fn servers_of(plugin: &Plugin) -> impl Iterator<Item = (PathBuf, Vec<(String, Value)>)> {
+    plugin.servers.iter().map(|(file, servers)| {
+        let each = servers.as_object().into_iter().flatten();
+        let named = each.map(|(name, entry)| (format!("plugin:{}:{name}", plugin.name), entry.clone()));
+        (file.clone(), named.collect())
+    })
 }
 
 /// Returns the servers of a session, none of which is started yet.

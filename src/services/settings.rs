@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
+use crate::definition::Plugin;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
 use crate::message::Diagnostic;
 use crate::permission::{BroughtItem, BroughtKind};
@@ -46,7 +47,7 @@ fn status_line_item(line: &StatusLineCommand) -> BroughtItem {
 
 impl SessionSettings {
     /// Gathers what the files say, the strongest first, and what is wrong with it.
-    pub(super) fn gather(files: &[SettingsFile], unread: &[Diagnostic]) -> (Self, Vec<Diagnostic>) {
+    pub(super) fn gather(files: &[SettingsFile], unread: &[Diagnostic], plugins: &[Plugin]) -> (Self, Vec<Diagnostic>) {
         let (mut all, mut diagnostics) = (Self { unread: unread.to_vec(), ..Self::default() }, Vec::new());
         for file in files {
             let (more, is_projects) = (&file.more, file.tier.is_projects());
@@ -59,8 +60,8 @@ impl SessionSettings {
             let mut say = |text: String| diagnostics.push(Diagnostic::in_file(&file.path, text));
             more.errors.iter().cloned().for_each(&mut say);
             if let Some(hooks) = &more.hooks {
-                let source =
-                    HookSource { place: file.path.to_string_lossy().into_owned().into(), is_projects, is_managed };
+                let place = file.path.to_string_lossy().into_owned().into();
+                let source = HookSource { place, is_projects, is_managed, plugin: None };
                 let (handlers, errors) = HookHandler::read(hooks, &source);
                 all.hooks.extend(handlers);
                 errors.into_iter().for_each(&mut say);
@@ -82,7 +83,22 @@ impl SessionSettings {
             let variables = more.variables.iter().cloned().map(|value| Said { value, is_projects });
             all.variables = variables.chain(all.variables).collect();
         }
+        diagnostics.extend(plugins.iter().flat_map(|plugin| all.add_plugin(plugin)));
         (all, diagnostics)
+    }
+
+    /// Adds the hooks of a plugin, which are the user's: they have installed it. Returns what is wrong with them.
+    fn add_plugin(&mut self, plugin: &Plugin) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
+        for (file, hooks) in &plugin.hooks {
+            let place = file.to_string_lossy().into_owned().into();
+            let plugin = Some(plugin.root.as_path().into());
+            let source = HookSource { place, is_projects: false, is_managed: false, plugin };
+            let (handlers, errors) = HookHandler::read(hooks, &source);
+            self.hooks.extend(handlers);
+            diagnostics.extend(errors.into_iter().map(|error| Diagnostic::in_file(file, error)));
+        }
+        diagnostics
     }
 
     /// Returns what of this the project brings that acts.

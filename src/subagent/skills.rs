@@ -131,13 +131,9 @@ impl Tree {
     }
 
     /// Returns the sections of a prompt that a definition and its notes add.
-    pub(in crate::subagent) fn with_skills(
-        &self,
-        definition: &AgentDefinition,
-        notes: Option<String>,
-    ) -> Option<String> {
+    pub(in crate::subagent) fn with_skills(&self, definition: &AgentDefinition, notes: Option<&str>) -> Option<String> {
         let (skills, _) = self.preloaded(definition);
-        let sections = prompt::joined([&skills, notes.as_deref().unwrap_or_default()]);
+        let sections = prompt::joined([&skills, notes.unwrap_or_default()]);
         (!sections.is_empty()).then(|| sections.to_string())
     }
 

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Driver, InboxMessage};
-use crate::agent::skill::{fork, read_skill};
+use crate::agent::skill::{SkillText, fork, read_skill};
 
 impl Driver<'_> {
     /// Reads the skill that the user's words call with which the run begins.
@@ -32,8 +32,8 @@ impl Driver<'_> {
         let id = format!("skill-{}", CALLED.fetch_add(1, Ordering::Relaxed));
         let text = read_skill(self.run, &skill, &id).await;
         let message = match fork(self.run, &skill, &text, &id).await {
-            Some(Ok(report)) => text.reported(&skill, &report),
-            Some(Err(output)) => text.refused(&skill, &output.summary),
+            Some(Ok(report)) => SkillText::reported(&skill, &report),
+            Some(Err(output)) => SkillText::refused(&skill, &output.summary),
             None => text.message(&skill),
         };
         self.receive(InboxMessage::of_program(&self.agent.secrets.redact(&message))).await;

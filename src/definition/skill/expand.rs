@@ -118,11 +118,11 @@ impl<'a> Template<'a> {
             let Some(whole) = captures.get(0) else { continue };
             let group = |at| captures.get(at).map(|found| found.as_str());
             let value = match (group(1), group(2), group(3), group(4)) {
-                (Some(at), ..) => self.word(at.parse().unwrap_or(usize::MAX)),
+                (Some(at), ..) => Some(self.word(at.parse().unwrap_or(usize::MAX))),
                 (_, Some(name), ..) => self.variable(name),
                 (_, _, Some(digit), _) => self.position(digit, text, whole.start(), whole.end()),
                 (.., Some(name)) => self.named(name),
-                _ => self.all(),
+                _ => Some(self.all()),
             };
             if let Some(value) = value {
                 filled.push_str(&text[from..whole.start()]);
@@ -134,15 +134,15 @@ impl<'a> Template<'a> {
         if for_models { without_speakers(&filled).into_owned() } else { filled }
     }
 
-    fn all(&mut self) -> Option<String> {
+    fn all(&mut self) -> String {
         self.took_arguments = true;
-        Some(sanitize(self.values.arguments).into_owned())
+        sanitize(self.values.arguments).into_owned()
     }
 
     /// Returns an argument, counted from 0; none is empty.
-    fn word(&mut self, at: usize) -> Option<String> {
+    fn word(&mut self, at: usize) -> String {
         self.took_arguments = true;
-        Some(self.words.get(at).map(|word| sanitize(word).into_owned()).unwrap_or_default())
+        self.words.get(at).map(|word| sanitize(word).into_owned()).unwrap_or_default()
     }
 
     /// Returns the argument that `$1` names. `$10`, `$5,000`, `$1.50` and `$2b` are prices and the like.
@@ -155,12 +155,12 @@ impl<'a> Template<'a> {
         };
         let is_escaped = text[..start].ends_with(['\\', '$']);
         let at = digit.parse::<usize>().ok()?.checked_sub(self.first)?;
-        if is_number || is_escaped { None } else { self.word(at) }
+        (!is_number && !is_escaped).then(|| self.word(at))
     }
 
     fn named(&mut self, name: &str) -> Option<String> {
         let at = self.skill.arguments.iter().position(|known| known == name)?;
-        self.word(at)
+        Some(self.word(at))
     }
 
     /// Returns an entry of `allowed-tools` with the folders that it names.

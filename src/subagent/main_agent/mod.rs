@@ -101,7 +101,7 @@ impl Tree {
         let capabilities = self.main_capabilities(&lead.definition, notes.as_ref())?;
         let notes = notes.map(|notes| notes.section(&capabilities));
         let notes = match &lead.definition {
-            Some(definition) => self.with_skills(definition, notes),
+            Some(definition) => self.with_skills(definition, notes.as_deref()),
             None => notes,
         };
         let (files, diagnostics) = self.memory_section(&lead.memory, &lead.cancel).await;

@@ -216,7 +216,8 @@ impl Tree {
         let hooks = setup.hooks.of_agent(&capabilities.hooks, Some(name), Some(&definition.name));
         let permissions = capabilities.permissions.clone().borrowing();
         permissions.lend(terms.lent);
-        let notes = self.with_skills(&definition, memory.map(|memory| memory.section(&capabilities)));
+        let notes = memory.map(|memory| memory.section(&capabilities));
+        let notes = self.with_skills(&definition, notes.as_deref());
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();

@@ -11,7 +11,7 @@ use crate::message::sanitize_line;
 pub(in crate::subagent) fn hooks_of(definition: &AgentDefinition) -> Vec<HookHandler> {
     let read = definition.hooks.iter().flat_map(|(hooks, source)| {
         let is_projects = source.tier.is_of_project();
-        let source = HookSource { place: source.identity().into(), is_projects, is_managed: false };
+        let source = HookSource { place: source.identity().into(), is_projects, is_managed: false, plugin: None };
         // What is wrong with them, `agents check` says.
         HookHandler::read(hooks, &source).0
     });

@@ -220,7 +220,7 @@ impl Tree {
         let own = Parent { cancel: cancel.clone(), ..template.own.clone() };
         let skills = Some(self.skill_host(&own));
         let (tools, work) = (self.offered_tools(own), cancel.child());
-        let agent = Agent { tools, skills, inbox, work, cancel, ..template.agent.clone() };
+        let agent = Agent { tools, skills, inbox, cancel, work, ..template.agent.clone() };
         entry.running = Some(RunHandle::of(&agent));
         entry.runs += 1;
         entry.run_mode = run_mode;

@@ -6,7 +6,7 @@ use belvedere::hook::{HookHandler, HookSource, hook_tool_input};
 use serde_json::{Map, Value, json};
 
 fn read(matcher: &str) -> (Vec<HookHandler>, Vec<String>) {
-    let source = HookSource { place: "settings.json".into(), is_projects: true, is_managed: false };
+    let source = HookSource { place: "settings.json".into(), is_projects: true, is_managed: false, plugin: None };
     let hook = json!({"type": "command", "command": "./check", "args": ["a b", "--x=1", "it's"]});
     HookHandler::read(&json!({"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}), &source)
 }

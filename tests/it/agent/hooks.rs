@@ -31,7 +31,7 @@ fn hooks_of(
     is_projects: bool,
     run: impl Fn(&Value, &str) -> HookExit + Send + Sync + 'static,
 ) -> (Hooks, Told) {
-    let source = HookSource { place: "settings.json".into(), is_projects, is_managed: false };
+    let source = HookSource { place: "settings.json".into(), is_projects, is_managed: false, plugin: None };
     let (handlers, faults) = HookHandler::read(settings, &source);
     assert_eq!(faults, Vec::<String>::new());
     let told = Told::default();

@@ -51,3 +51,19 @@ fn one_request_calls_a_skill_and_needs_trust_for_those_of_a_project() {
     let out = text(&output.stdout);
     assert!(out.contains("Skill /where (project)") && out.contains("Where is verify_password defined?"), "{out}");
 }
+
+#[test]
+fn the_hooks_and_the_servers_of_a_plugin_are_the_users() {
+    let bench = Bench::new();
+    let line = r#"test -d \"$CLAUDE_PLUGIN_ROOT/hooks\" && touch \"${CLAUDE_PROJECT_DIR}/heard\""#;
+    bench.file(
+        "plugins/shop/hooks/hooks.json",
+        &format!(r#"{{"hooks": {{"UserPromptSubmit": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}}}}"#),
+    );
+    bench.file("plugins/shop/.mcp.json", r#"{"mcpServers": {"till": {"command": "${CLAUDE_PLUGIN_ROOT}/till"}}}"#);
+    let output = bench.ask("Where is verify_password defined?", &["--plugin-dir", "plugins/shop"]);
+    assert!(bench.project.path().join("heard").exists(), "{output:?}");
+    let output = bench.command(&["mcp", "list", "--plugin-dir", "plugins/shop"]).output().unwrap();
+    let out = text(&output.stdout);
+    assert!(out.contains("plugin:shop:till") && out.contains("plugins/shop/till"), "{output:?}");
+}

@@ -39,7 +39,7 @@ fn words(line: &str) -> Option<Vec<String>> {
 
 pub(super) fn hooks(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
-    let source = HookSource { place: "x".into(), is_projects: true, is_managed: false };
+    let source = HookSource { place: "x".into(), is_projects: true, is_managed: false, plugin: None };
     let (handlers, said) = HookHandler::read(&value, &source);
     assert!(handlers.len() <= 500);
     for text in &said {

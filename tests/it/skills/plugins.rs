@@ -59,7 +59,8 @@ fn both_versions_of_the_list_are_read_and_switches_are_kept() {
 #[test]
 fn parts_bear_the_name_of_the_plugin_and_lie_in_its_folder() {
     let manifest = r#"{"name": "tea", "skills": ["./more", "./one", "./skills/pour", "../outside", "/etc"],
-            "commands": "./extra/brew.md", "agents": ["./agents/waiter.md"]}"#;
+            "commands": "./extra/brew.md", "agents": ["./agents/waiter.md"], "hooks": {"hooks": {"SessionEnd": []}},
+            "mcpServers": ["./extra/more.json", "../outside.json"]}"#;
     let shelf = Shelf::with(&[
         ("~/tea/.claude-plugin/plugin.json", manifest),
         (
@@ -74,6 +75,13 @@ fn parts_bear_the_name_of_the_plugin_and_lie_in_its_folder() {
         ("~/tea/extra/brew.md", "Brew."),
         ("~/tea/extra/other.md", "Not named."),
         ("~/tea/agents/waiter.md", "---\nname: waiter\ndescription: Waits\n---\nYou wait."),
+        (
+            "~/tea/hooks/hooks.json",
+            r#"{"hooks": {"Stop": [{"hooks": [{"command": "${CLAUDE_PLUGIN_ROOT}/stop.sh"}]}]}}"#,
+        ),
+        ("~/tea/.mcp.json", r#"{"pot": {"command": "${CLAUDE_PLUGIN_ROOT}/pot"}}"#),
+        ("~/tea/extra/more.json", r#"{"mcpServers": {"cup": {"command": "cup"}}}"#),
+        ("~/outside.json", r#"{"mcpServers": {"far": {"command": "far"}}}"#),
         ("~/outside/x/SKILL.md", "Outside."),
         ("~/.claude/skills/pour/SKILL.md", "Mine."),
     ]);
@@ -99,6 +107,24 @@ fn parts_bear_the_name_of_the_plugin_and_lie_in_its_folder() {
     assert_eq!(pour.origin, SkillOrigin::Plugin("tea".to_owned()));
     let tea = shelf.path("~/tea").display().to_string();
     assert_eq!(text(&pour.load("", "")), format!("Run {tea}/pour.sh in {tea}/skills/pour"));
+    let said = |parts: &[(PathBuf, serde_json::Value)]| -> Vec<String> {
+        let file = |path: &PathBuf| path.strip_prefix(shelf.path("~/tea")).unwrap().display().to_string();
+        parts.iter().map(|(path, value)| format!("{}: {value}", file(path))).collect()
+    };
+    assert_eq!(
+        said(&plugins[0].hooks),
+        [
+            format!(r#"hooks/hooks.json: {{"Stop":[{{"hooks":[{{"command":"{tea}/stop.sh"}}]}}]}}"#),
+            r#".claude-plugin/plugin.json: {"SessionEnd":[]}"#.to_owned()
+        ]
+    );
+    assert_eq!(
+        said(&plugins[0].servers),
+        [
+            format!(r#".mcp.json: {{"pot":{{"command":"{tea}/pot"}}}}"#),
+            r#"extra/more.json: {"cup":{"command":"cup"}}"#.to_owned()
+        ]
+    );
     let agents = Library::new(AgentDirs::new(&roots), Vec::new(), KnownNames::default()).with_plugins(&plugins);
     agents.reload();
     assert_eq!(agents.catalog().listing().iter().filter(|listed| listed.name() == "tea:waiter").count(), 1);
