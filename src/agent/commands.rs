@@ -132,7 +132,7 @@ impl CommandListener for CommandReporter {
     fn on_command(&self, event: CommandEvent) -> BoxFuture<'_, ()> {
         async move {
             let message = self.message(&event);
-            if matches!(event, CommandEvent::Ended { .. }) {
+            if matches!(event, CommandEvent::Started { .. } | CommandEvent::Ended { .. }) {
                 self.sink.emit_unhindered(self.agent, EventKind::Command(event)).await;
             } else {
                 self.sink.emit(self.agent, EventKind::Command(event)).await;

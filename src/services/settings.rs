@@ -27,7 +27,8 @@ pub struct SessionSettings {
     variables: Vec<Said<(String, String)>>,
     /// The model to use; a project's file cannot choose who reads the conversation, and at what price.
     model: Option<String>,
-    status_line: Option<Said<StatusLineCommand>>,
+    /// The strongest first.
+    status_lines: Vec<Said<StatusLineCommand>>,
     files: Vec<SettingsSummary>,
     /// What is said of files that cannot be used.
     unread: Vec<Diagnostic>,
@@ -73,9 +74,7 @@ impl SessionSettings {
                 // A stranger's file does not switch off the user's guards.
                 (true, SettingsTier::Local | SettingsTier::Project) => all.reach.without_projects = true,
             }
-            if let Some(value) = more.status_line.clone().filter(|_| all.status_line.is_none()) {
-                all.status_line = Some(Said { value, is_projects });
-            }
+            all.status_lines.extend(more.status_line.clone().map(|value| Said { value, is_projects }));
             if !is_projects && all.model.is_none() {
                 all.model.clone_from(&more.model);
             }
@@ -108,7 +107,7 @@ impl SessionSettings {
         let hooks = hooks.map(|hook| item(BroughtKind::Hook, hook.trust_text()));
         let variables = self.variables.iter().filter(|said| said.is_projects);
         let variables = variables.map(|said| item(BroughtKind::Variable, format!("{}={}", said.value.0, said.value.1)));
-        let line = self.status_line.iter().filter(|said| said.is_projects);
+        let line = self.status_lines.iter().filter(|said| said.is_projects);
         hooks.chain(variables).chain(line.map(|said| status_line_item(&said.value))).collect()
     }
 
@@ -122,13 +121,13 @@ impl SessionSettings {
         set
     }
 
-    /// Returns the command that writes the foot of the screen, unless hooks are switched off, and with it what has to be
-    /// trusted first.
-    pub(super) fn status_line(&self) -> Option<(StatusLineCommand, Option<BroughtItem>)> {
-        let said = self.status_line.as_ref()?;
-        let is_off = self.reach.none || self.reach.only_managed || said.is_projects && self.reach.without_projects;
-        let item = said.is_projects.then(|| status_line_item(&said.value));
-        (!is_off).then(|| (said.value.clone(), item))
+    /// Returns the commands that may write the foot of the screen, the strongest first, each with what has to be trusted
+    /// for it; none where hooks are switched off.
+    pub(super) fn status_lines(&self) -> Vec<(StatusLineCommand, Option<BroughtItem>)> {
+        let is_off =
+            |is_projects| self.reach.none || self.reach.only_managed || is_projects && self.reach.without_projects;
+        let on = self.status_lines.iter().filter(|said| !is_off(said.is_projects));
+        on.map(|said| (said.value.clone(), said.is_projects.then(|| status_line_item(&said.value)))).collect()
     }
 
     /// Returns the model that the user's or the organization's settings name.

@@ -23,9 +23,8 @@ const MAX_ROWS: usize = 3;
 /// Runs the command.
 #[derive(Clone)]
 pub struct StatusLineRunner {
-    line: StatusLineCommand,
-    /// What the user has to trust first.
-    item: Option<BroughtItem>,
+    /// The strongest first, each with what the user has to trust for it.
+    lines: Vec<(StatusLineCommand, Option<BroughtItem>)>,
     trust: ItemTrust,
     shell: Shell,
     /// What it is told that stays the same.
@@ -38,7 +37,10 @@ impl StatusLineRunner {
     /// Returns what runs the command of the settings; `None` if they have none.
     #[must_use]
     pub fn of(bootstrap: &Bootstrap) -> Option<Self> {
-        let (line, item) = bootstrap.settings.status_line().filter(|_| bootstrap.options.kind == SessionKind::Live)?;
+        let lines = bootstrap.settings.status_lines();
+        if lines.is_empty() || bootstrap.options.kind != SessionKind::Live {
+            return None;
+        }
         let keys = secret_variables(&bootstrap.services, &bootstrap.config);
         let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
         shell.set_variables(bootstrap.settings.variables(bootstrap.trust.is_trusted));
@@ -57,18 +59,17 @@ impl StatusLineRunner {
         });
         let session = if let Value::Object(fields) = told { fields } else { Map::new() };
         let trust = bootstrap.library.trust().clone();
-        Some(Self { line, item, trust, shell, session, cwd, project })
+        Some(Self { lines, trust, shell, session, cwd, project })
     }
 
     /// Tells it of the session, of these fields beside those that stay the same, and returns its rows: none if it fails, or
     /// waits for the user's trust.
     pub async fn run(&self, fields: Map<String, Value>) -> Vec<String> {
-        if self.item.as_ref().is_some_and(|item| !self.trust.has(item)) {
-            return Vec::new();
-        }
+        let is_trusted = |item: &Option<BroughtItem>| item.as_ref().is_none_or(|item| self.trust.has(item));
+        let Some((line, _)) = self.lines.iter().find(|(_, item)| is_trusted(item)) else { return Vec::new() };
         let told: Map<String, Value> = self.session.clone().into_iter().chain(fields).collect();
         let end = self.shell.run_user_program(UserProgram {
-            command: UserCommand::Line(self.line.command.clone()),
+            command: UserCommand::Line(line.command.clone()),
             cwd: self.cwd.clone(),
             variables: vec![("CLAUDE_PROJECT_DIR".to_owned(), self.project.clone())],
             input: format!("{}\n", Value::Object(told)).into_bytes(),
@@ -76,7 +77,7 @@ impl StatusLineRunner {
             stop: CancellationToken::new(),
         });
         let UserProgramEnd::Exited { code: Some(0), stdout, .. } = end.await else { return Vec::new() };
-        let indent = " ".repeat(usize::from(self.line.padding));
+        let indent = " ".repeat(usize::from(line.padding));
         let text = sanitize(&stdout);
         let rows = text.lines().map(str::trim_end).filter(|row| !row.is_empty()).take(MAX_ROWS);
         rows.map(|row| format!("{indent}{row}")).collect()

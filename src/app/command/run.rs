@@ -34,10 +34,12 @@ impl App {
             return;
         }
         self.view.take_clicked();
-        if skills::is_called(self, &text) {
+        // What a paste holds is a message: a sign means something only where it stands on the screen.
+        let has_sign = self.messages.composer().text().trim_start().starts_with('/');
+        if has_sign && skills::is_called(self, &text) {
             return self.send_written(&text);
         }
-        if let Some(command) = text.trim().strip_prefix('/').filter(|rest| is_command(rest)) {
+        if let Some(command) = text.trim().strip_prefix('/').filter(|rest| has_sign && is_command(rest)) {
             if self.run_slash(command) {
                 // `/clear` may have brought the draft for the main agent back.
                 if self.messages.composer().expanded() == text && !self.asks_once_more() {
@@ -55,11 +57,16 @@ impl App {
 
     /// Does what the signs of a message ask for. Returns `true` if they ask for something.
     fn submit_elsewhere(&mut self, text: &str) -> bool {
-        if self.messages.target().is_some() {
+        let shown = self.messages.composer().text();
+        if self.messages.target().is_some() || MessageIntent::of(&shown) == MessageIntent::Send {
             return false;
         }
         match MessageIntent::of(text) {
             MessageIntent::Send => return false,
+            MessageIntent::Run(_) if shown != text => {
+                self.out.warn("A command runs only as you see it. Press tab on the paste to show it.");
+                return true;
+            }
             MessageIntent::Run(line) => {
                 self.view.pane_mut(AgentId::MAIN).scroll.follow();
                 self.out.send(Command::RunForUser { line: line.to_owned() });

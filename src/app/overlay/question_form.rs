@@ -121,11 +121,11 @@ impl QuestionForm {
     }
 
     /// Goes on to the next question without an answer. Returns the answers once there is none.
-    fn go_on(&mut self) -> Option<Vec<QuestionAnswer>> {
+    fn go_on(&mut self, now: Instant) -> Option<Vec<QuestionAnswer>> {
         let order = (self.at + 1..self.questions.len()).chain(0..=self.at);
         match order.into_iter().find(|at| self.questions.get(*at).is_some_and(|one| !one.is_answered)) {
             Some(next) => {
-                self.at = next;
+                (self.at, self.since) = (next, now);
                 None
             }
             None => Some(self.questions.iter().map(FormQuestion::answer).collect()),
@@ -174,7 +174,7 @@ fn accept(app: &mut App) {
     if !one.accept() {
         return app.out.inform("write your answer first");
     }
-    if let Some(answers) = form.go_on() {
+    if let Some(answers) = form.go_on(now) {
         let id = form.id.clone();
         app.overlay.close();
         app.approvals.choose(id, answers, &mut app.out);

@@ -26,11 +26,13 @@ pub(super) struct Asked {
     last_line: Option<Instant>,
     /// Whether the present line may answer what is open.
     counts: bool,
+    /// Whether a person has typed the present line by itself: it is none of several that were pasted.
+    alone: bool,
 }
 
 impl Asked {
     pub(super) fn new(typist: Typist) -> Self {
-        Self { typist, written: None, looked: Instant::now(), last_line: None, counts: false }
+        Self { typist, written: None, looked: Instant::now(), last_line: None, counts: false, alone: false }
     }
 
     /// Notes which question is open, and whether anything is left to write. What is written now was so soon after the look
@@ -47,10 +49,16 @@ impl Asked {
         let since = self.written.as_ref().map(|(_, since)| *since);
         let after = |than: Instant| at.saturating_duration_since(than) >= GUARD;
         let quiet = self.last_line.replace(at).is_none_or(after);
+        self.alone = quiet && self.typist == Typist::Person;
         self.counts = match self.typist {
             Typist::Program => since.is_some_and(|since| at >= since),
             Typist::Person => quiet && since.is_some_and(after),
         };
+    }
+
+    /// Returns `true` if a person has typed the line that was read last by itself.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone
     }
 
     /// Returns `true` if the line that was read last may answer this question.

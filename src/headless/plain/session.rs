@@ -227,6 +227,9 @@ impl Session {
                 let id = self.send(text.to_owned());
                 self.echoed = at_prompt.then_some(id).or(self.echoed);
             }
+            LineCommand::Run(_) if !self.asked.is_alone() => {
+                self.notice("not run: a command of your own is typed by itself, not pasted or piped");
+            }
             LineCommand::Run(line) => self.order(Command::RunForUser { line: line.to_owned() }),
             LineCommand::HandOff(task) => self.order(Command::HandOff { task: task.to_owned() }),
             LineCommand::Answer(answer) => self.answer(answer),

@@ -69,9 +69,10 @@ impl Answering {
 
     /// Returns what a message of the user names of MCP servers.
     async fn named_of_servers(&self, text: &str) -> Vec<String> {
-        let (servers, max_chars) = (&self.tree.setup().servers, self.lead.limits.result_chars);
-        let texts = server_texts(servers, text, max_chars, &self.lead.cancel.token()).await;
-        texts.iter().map(|text| Author::Program.model_text(text)).collect()
+        let (setup, max_chars) = (self.tree.setup(), self.lead.limits.result_chars);
+        let texts =
+            server_texts(&setup.servers, &setup.permissions, text, (max_chars, &self.lead.cancel.token())).await;
+        texts.iter().map(|text| Author::Program.model_text(&setup.secrets.redact(text))).collect()
     }
 
     async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> Answered {

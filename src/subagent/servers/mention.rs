@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mcp::{McpContent, McpError, McpServers, TOOL_PREFIX, server_prefix, wire_name};
 use crate::message::format::counted;
-use crate::permission::shell_words;
+use crate::permission::{Access, AccessKind, Decision, Permissions, shell_words};
 use crate::subagent::servers::call::output;
 use crate::subagent::servers::harmless_line;
 
@@ -42,15 +42,19 @@ fn mentions(text: &str, servers: &[String]) -> Vec<(String, String)> {
 /// Returns what a model reads beside a message of the user. The first line of each is for the user, too.
 pub(in crate::subagent) async fn server_texts(
     servers: &McpServers,
+    permissions: &Permissions,
     text: &str,
-    max_chars: usize,
-    stop: &CancellationToken,
+    (max_chars, stop): (usize, &CancellationToken),
 ) -> Vec<String> {
     let names: Vec<String> = servers.states().into_iter().map(|(name, _)| name).collect();
     let mut texts = Vec::new();
-    texts.extend(prompt(servers, text, max_chars, stop).await);
+    texts.extend(prompt(servers, permissions, text, (max_chars, stop)).await);
     for (server, uri) in mentions(text, &names) {
         let shown = harmless_line(&format!("@{server}:{uri}"));
+        if is_denied(permissions, &server) {
+            texts.push(format!("{shown} was not read: a rule denies this server"));
+            continue;
+        }
         texts.push(match servers.read(&server, &uri, stop).await {
             Ok(content) => {
                 let body = body(content, max_chars);
@@ -60,6 +64,12 @@ pub(in crate::subagent) async fn server_texts(
         });
     }
     texts
+}
+
+/// Returns `true` if a rule denies whatever a server has.
+fn is_denied(permissions: &Permissions, server: &str) -> bool {
+    let kind = AccessKind::Call { server: server.to_owned(), only_reads: true };
+    matches!(permissions.decide(&Access::new(wire_name(server, "resource"), kind)), Decision::Deny { .. })
 }
 
 /// Returns the text of what a server has answered, which says what is left out of it.
@@ -74,7 +84,12 @@ fn failed(what: &str, error: &McpError) -> String {
 }
 
 /// Returns the text of the prompt that a message calls.
-async fn prompt(servers: &McpServers, text: &str, max_chars: usize, stop: &CancellationToken) -> Option<String> {
+async fn prompt(
+    servers: &McpServers,
+    permissions: &Permissions,
+    text: &str,
+    (max_chars, stop): (usize, &CancellationToken),
+) -> Option<String> {
     let written = text.trim().strip_prefix('/')?;
     let (name, words) = written.split_once(char::is_whitespace).unwrap_or((written, ""));
     if !name.starts_with(TOOL_PREFIX) {
@@ -89,6 +104,9 @@ async fn prompt(servers: &McpServers, text: &str, max_chars: usize, stop: &Cance
     let prompts = servers.prompts();
     let (server, prompt) = prompts.iter().find(|(server, prompt)| wire_name(server, &prompt.name) == name)?;
     let shown = harmless_line(&format!("/{name}"));
+    if is_denied(permissions, server) {
+        return Some(format!("{shown} was not asked for: a rule denies this server"));
+    }
     let arguments = arguments(&prompt.arguments, words);
     Some(match servers.prompt((server, &prompt.name), arguments, stop).await {
         Ok(content) => {

@@ -183,6 +183,11 @@ impl Tool for AskUserQuestion {
 }
 
 /// Says what is wrong with questions, if anything is.
+/// Characters of a label, which is the answer, and has to be seen whole.
+const MAX_LABEL: usize = 50;
+/// Characters of a question.
+const MAX_QUESTION: usize = 400;
+
 fn check(questions: &[UserQuestion]) -> Result<(), String> {
     if questions.is_empty() || questions.len() > MAX_QUESTIONS {
         return Err(format!("Ask 1 to {MAX_QUESTIONS} questions at a time."));
@@ -197,6 +202,15 @@ fn check(questions: &[UserQuestion]) -> Result<(), String> {
         let labels: Vec<&str> = one.options.iter().map(|option| option.label.trim()).collect();
         if labels.iter().any(|label| label.is_empty()) {
             return Err("An option has no label. Name it in 1 to 5 words.".to_owned());
+        }
+        let is_long = |label: &&str| label.chars().nth(MAX_LABEL).is_some() || label.contains(['\n', '\r']);
+        if labels.iter().any(is_long) {
+            return Err(format!(
+                "A label is longer than a line of {MAX_LABEL} characters. Put the rest into its description."
+            ));
+        }
+        if one.question.chars().nth(MAX_QUESTION).is_some() {
+            return Err(format!("A question is longer than {MAX_QUESTION} characters. Shorten it."));
         }
         if (1..labels.len()).any(|at| labels[..at].contains(&labels[at])) {
             return Err("Two options of a question have the same label. Give each its own.".to_owned());

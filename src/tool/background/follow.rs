@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::{LineWatch, PendingOutput};
 use super::{AdmittedCommand, BackgroundCommands, CommandEvent, CommandHost, EndedBy};
-use crate::message::sanitize;
-use crate::sandbox::{SandboxPolicy, SandboxProxy};
+use crate::message::{sanitize, sanitize_line};
+use crate::sandbox::{Intrusion, SandboxPolicy, SandboxProxy};
 use crate::tool::RefusedInside;
 use crate::tool::bash::{End, ending_words};
 use crate::tool::process::output::plain;
@@ -90,14 +90,14 @@ pub(in crate::tool) async fn follow(
     output.drain().await;
     let refused = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
     let moved = match policy {
-        Some(policy) => tokio::task::spawn_blocking(move || policy.evict()).await.unwrap_or_default().len(),
-        None => 0,
+        Some(policy) => tokio::task::spawn_blocking(move || policy.evict()).await.unwrap_or_default(),
+        None => Vec::new(),
     };
     for event in output.news(true) {
         // Nobody who takes nothing any more keeps it from ending.
         let _ = timeout(DRAIN, listener.on_command(event)).await;
     }
-    let (mut how, is_error) = words(&end, remains, wanted.time, moved);
+    let (mut how, is_error) = words(&end, remains, wanted.time, &moved);
     if !refused.is_empty() {
         let _ = write!(how, "; the sandbox refused hosts: {}", RefusedInside::Hosts(refused).words());
     }
@@ -119,16 +119,27 @@ impl Drop for EndGuard {
     }
 }
 
-fn words(end: &End, remains: Remains, time: Option<Duration>, moved: usize) -> (String, bool) {
+fn words(end: &End, remains: Remains, time: Option<Duration>, moved: &[Intrusion]) -> (String, bool) {
     let fate = ending_words(end, remains, time.unwrap_or_default());
     let mut how = if matches!(end, End::Cancelled) { "stopped".to_owned() } else { fate.short };
     if let Remains::Unended(_) = remains {
         how.push_str("; some of its processes could not be killed");
     }
-    if moved > 0 {
-        how.push_str("; it wrote to places that the sandbox protects, which was moved aside");
+    for Intrusion { path, moved_to } in moved {
+        let path = sanitize_line(&path.to_string_lossy()).into_owned();
+        let _ = match moved_to {
+            Some(to) => write!(
+                how,
+                "; {path} appeared while it ran, where the sandbox lets no command write, and is now {}",
+                sanitize_line(&to.to_string_lossy())
+            ),
+            None => write!(
+                how,
+                "; {path} appeared while it ran, where the sandbox lets no command write; it could not be moved"
+            ),
+        };
     }
-    (how, fate.is_error || moved > 0)
+    (how, fate.is_error || !moved.is_empty())
 }
 
 /// Waits until the end is asked for, and says by whom.

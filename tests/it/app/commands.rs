@@ -134,6 +134,23 @@ fn a_command_of_the_users_own_streams_in_the_conversation_and_esc_stops_it() {
 }
 
 #[test]
+fn a_paste_that_is_not_shown_runs_nothing() {
+    let mut stage = Stage::new(100, 30).with_model();
+    let paste = |text: &str| Event::Input(Input::Paste(text.to_owned()));
+    let text = format!("!touch evil\n{}", "more\n".repeat(40));
+    stage.event(paste(&text));
+    assert!(!stage.text().contains("your shell"), "{}", stage.text());
+    let effects = stage.keys("<enter>");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Command(Command::RunForUser { .. }))), "{effects:?}");
+    assert_eq!(stage.sent(text.trim_end()).len(), 1, "it is a message");
+    stage.keys("!");
+    stage.event(paste(&text));
+    let effects = stage.keys("<enter>");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Command(_))), "{effects:?}");
+    assert!(stage.text().contains("only as you see it"), "{}", stage.text());
+}
+
+#[test]
 fn an_and_sign_as_the_last_word_hands_the_message_on_and_says_so_before() {
     let mut stage = Stage::new(100, 30).with_model();
     for prose in ["salt & pepper", "R&D", "cats and dogs&", "&"] {

@@ -365,3 +365,13 @@ fn a_session_that_broke_off_is_named_once_at_the_next_start() {
     session.signal(Signal::SIGTERM);
     session.child.wait().unwrap();
 }
+
+#[test]
+fn lines_that_nobody_has_typed_run_nothing() {
+    let bench = Bench::new();
+    let mut session = Session::offline(&bench);
+    session.line("!touch evil");
+    session.until("not run: a command of your own is typed by itself");
+    session.end();
+    assert!(!bench.project.path().join("evil").exists());
+}

@@ -31,8 +31,10 @@ fn a_projects_command_waits_for_trust() {
     let home = Home::new();
     let project = tempfile::tempdir().unwrap();
     set(project.path(), "touch ran; echo the row of the project");
+    set(home.path(), "echo the row of the user");
     let terminal = home.start_in(project.path(), (80, 24), &["--model", "offline"]);
     terminal.shows("runs status line: touch ran; echo");
+    terminal.shows("the row of the user");
     assert!(!project.path().join("ran").exists(), "it ran before it was trusted");
     // A key within a moment of the question would answer nothing.
     terminal.answers("y", |screen| screen.contains("the row of the project"));

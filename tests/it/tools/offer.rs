@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belvedere::subagent::{AGENT_TOOL, ASK_TOOLS, TASK_TOOLS, TOOL_SEARCH};
+use belvedere::subagent::{AGENT_TOOL, ASK_TOOLS, SKILL_TOOL, TASK_TOOLS, TOOL_SEARCH};
 use serde_json::json;
 
 use crate::support::standard_tools;
@@ -26,7 +26,9 @@ fn the_offer_is_complete_plain_and_short() {
     let first = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite"];
     assert!(names.starts_with(&first), "{names:?}");
     let mut described = described();
-    let elsewhere = |name: &String| name == TOOL_SEARCH || TASK_TOOLS.iter().chain(&ASK_TOOLS).any(|tool| tool == name);
+    let elsewhere = |name: &String| {
+        name == TOOL_SEARCH || name == SKILL_TOOL || TASK_TOOLS.iter().chain(&ASK_TOOLS).any(|tool| tool == name)
+    };
     described.retain(|name| name != AGENT_TOOL && !elsewhere(name));
     let mut sorted = names.clone();
     sorted.sort_unstable();
