@@ -4,14 +4,14 @@
 //! agent file below a folder of agents becomes an agent or a diagnostic, but for those of the project that are not
 //! trusted; what is in force of these is what was trusted, byte by byte.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use super::cache::{Cache, FileOf};
 use super::catalog::Entry;
+use super::news::LibraryNews;
 use super::{AgentDir, AgentDirs, Catalog, CatalogChanges, KnownNames, Parsed, Plugin, Source, Tier, builtin, walk};
 use crate::permission::{BroughtItem, ItemTrust};
 
@@ -28,13 +28,10 @@ pub struct Library {
     known: KnownNames,
     /// Which agent files of the project count.
     trust: ItemTrust,
-    /// The agent files of the project, as they were read last.
-    brought: watch::Sender<Vec<BroughtItem>>,
     /// What was read before.
     cache: Mutex<Cache>,
     /// Changes not yet returned by [`Library::changes`].
-    news: Mutex<VecDeque<CatalogChanges>>,
-    told: Notify,
+    news: LibraryNews,
 }
 
 impl Library {
@@ -51,10 +48,9 @@ impl Library {
         let no_error = given.iter().map(|entry| Entry { diagnostics: Vec::new(), ..entry.clone() });
         let catalog = Catalog::of(Vec::new());
         catalog.put(built_in.iter().cloned().chain(no_error).collect());
-        let (cache, news) = (Mutex::default(), Mutex::default());
-        let (trust, brought) = (ItemTrust::default(), watch::Sender::default());
+        let (trust, cache, news) = (ItemTrust::default(), Mutex::default(), LibraryNews::default());
         let plugins = Vec::new();
-        Self { catalog, dirs, plugins, built_in, given, known, trust, brought, cache, news, told: Notify::new() }
+        Self { catalog, dirs, plugins, built_in, given, known, trust, cache, news }
     }
 
     /// Returns the same library with the agents of these plugins, whose names begin with that of the plugin.
@@ -86,7 +82,7 @@ impl Library {
 
     /// Returns where the agent files of the project are seen, whether they count or not, after each reload.
     pub fn brought_changes(&self) -> watch::Receiver<Vec<BroughtItem>> {
-        self.brought.subscribe()
+        self.news.brought()
     }
 
     /// Trusts a file of the project as it is: the user has just written it. Blocks.
@@ -144,29 +140,14 @@ impl Library {
             brought.extend(known.brought);
         }
         entries.extend(self.given.iter().cloned());
-        brought.sort();
-        self.brought.send_if_modified(|last| {
-            let is_new = *last != brought;
-            *last = brought;
-            is_new
-        });
+        self.news.bring(brought);
         let changes = self.catalog.put(entries);
-        if !changes.is_empty() {
-            self.news.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes.clone());
-            self.told.notify_one();
-        }
-        changes
+        self.news.tell(changes)
     }
 
     /// Waits for the next change. There is one listener: each change is returned once.
     pub async fn changes(&self) -> CatalogChanges {
-        loop {
-            let next = self.news.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            match next {
-                Some(changes) => return changes,
-                None => self.told.notified().await,
-            }
-        }
+        self.news.next().await
     }
 }
 

@@ -18,6 +18,7 @@ mod known;
 mod library;
 mod load;
 mod narrow;
+mod news;
 mod plugin;
 pub mod skill;
 mod text_file;

@@ -4,14 +4,15 @@
 //! file becomes a skill or a diagnostic, but for those of the project that are not trusted; what is in force of these is what
 //! was trusted, byte by byte; a file is read again only after it has changed.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use super::{ListedSkill, Skill, SkillDir, SkillDirs, SkillKind, load};
 use crate::definition::cache::FileStamp;
+use crate::definition::news::LibraryNews;
 use crate::definition::{CatalogChanges, text_file, walk};
 use crate::message::Diagnostic;
 use crate::permission::{BroughtItem, BroughtKind, ItemTrust};
@@ -58,12 +59,9 @@ pub struct SkillLibrary {
     catalog: SkillCatalog,
     /// Which files of the project count.
     trust: ItemTrust,
-    /// The files of the project, as they were read last.
-    brought: watch::Sender<Vec<BroughtItem>>,
     read: Mutex<HashMap<PathBuf, FileRead>>,
     /// Changes not yet returned by [`SkillLibrary::changes`].
-    news: Mutex<VecDeque<CatalogChanges>>,
-    told: Notify,
+    news: LibraryNews,
 }
 
 #[derive(Debug, Clone)]
@@ -108,7 +106,7 @@ impl SkillLibrary {
 
     /// Returns where the files of the project are seen, whether they count or not, after each reload.
     pub fn brought_changes(&self) -> watch::Receiver<Vec<BroughtItem>> {
-        self.brought.subscribe()
+        self.news.brought()
     }
 
     /// Trusts a file of the project as it is: the user has just written it. Blocks.
@@ -142,31 +140,16 @@ impl SkillLibrary {
             }
         }
         *known = fresh;
-        brought.sort();
-        self.brought.send_if_modified(|last| {
-            let is_new = *last != brought;
-            *last = brought;
-            is_new
-        });
+        self.news.bring(brought);
         shadow(&mut listing);
         let changes = changes(&self.catalog.listing(), &listing);
         self.catalog.put(listing);
-        if !changes.is_empty() {
-            self.news.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes.clone());
-            self.told.notify_one();
-        }
-        changes
+        self.news.tell(changes)
     }
 
     /// Waits for the next change. There is one listener: each change is returned once.
     pub async fn changes(&self) -> CatalogChanges {
-        loop {
-            let next = self.news.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            match next {
-                Some(changes) => return changes,
-                None => self.told.notified().await,
-            }
-        }
+        self.news.next().await
     }
 }
 
