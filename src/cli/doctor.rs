@@ -180,7 +180,7 @@ fn agents(bootstrap: &Bootstrap) -> Vec<Finding> {
 }
 
 fn hooks(bootstrap: &Bootstrap) -> Vec<Finding> {
-    let hooks = bootstrap.settings.hook_notices(bootstrap.trust.is_trusted);
+    let hooks = bootstrap.settings.hook_notices(&bootstrap.trust);
     let mut findings = vec![Finding::new(FindingState::Ok, format!("{} in settings files", hooks.len()))];
     findings.extend(hooks.into_iter().map(|hook| {
         let matcher = if hook.matcher.is_empty() { String::new() } else { format!(" ({})", hook.matcher) };
@@ -196,12 +196,10 @@ fn trust(bootstrap: &Bootstrap) -> Vec<Finding> {
     if trust.brings.is_empty() {
         return vec![Finding::new(FindingState::Ok, "this folder brings nothing that needs your trust")];
     }
-    let (state, words) = if trust.is_trusted {
-        (FindingState::Ok, "trusted")
-    } else {
-        (FindingState::Note, "not trusted: none of it is used; see /trust")
-    };
-    let mut findings = vec![Finding::new(state, format!("{} brings {}: {words}", trust.folder, trust.summary()))];
-    findings.extend(trust.brings.iter().map(|item| Finding::new(FindingState::Ok, item.to_string())));
+    let (state, hint) =
+        if trust.waiting().is_empty() { (FindingState::Ok, "") } else { (FindingState::Note, "; see /trust") };
+    let words = format!("{} brings {}: {}{hint}", trust.folder, trust.summary(), trust.state());
+    let mut findings = vec![Finding::new(state, words)];
+    findings.extend(trust.lines().map(|item| Finding::new(FindingState::Ok, item)));
     findings
 }

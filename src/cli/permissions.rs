@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use crate::cli::agents::CommandFailure;
 use crate::headless::exit;
 use crate::message::sanitize_line;
-use crate::permission::Decision;
+use crate::permission::{Decision, FolderTrust};
 use crate::services::{Bootstrap, check_permission, rules_in_force};
 
 /// What follows `belvedere permissions`.
@@ -72,8 +72,8 @@ fn listed(bootstrap: &Bootstrap) -> String {
         let _ = writeln!(text, "{rule}");
     }
     let trust = &bootstrap.trust;
-    if !trust.is_trusted {
-        let _ = writeln!(text, "not trusted, and not used: {}", trust.summary());
+    if !trust.waiting().is_empty() {
+        let _ = writeln!(text, "not trusted, and not used: {}", FolderTrust::summary_of(trust.waiting()));
     }
     for diagnostic in &bootstrap.diagnostics {
         let _ = writeln!(text, "! {}", sanitize_line(&diagnostic.to_string()));

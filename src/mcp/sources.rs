@@ -5,7 +5,7 @@
 //! file or an entry that cannot be used is named, and the others work; what a project brings never takes the place of
 //! what the user has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
@@ -95,6 +95,12 @@ impl FoundServers {
             format!("{name}: {words}")
         })
     }
+
+    /// Returns the names of those that this holds for, of what [`shown`](Self::shown) says.
+    fn names_of(&self, is_meant: impl Fn(&str) -> bool) -> BTreeSet<&str> {
+        let names = self.entries.iter().zip(self.shown()).filter(|(_, shown)| is_meant(shown));
+        names.map(|((name, _), _)| name.as_str()).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -138,9 +144,10 @@ impl McpSources {
         found
     }
 
-    /// Reads the user's own servers and adds those of the project, which were read before. Blocks.
+    /// Reads the user's own servers and adds those of the project, which were read before; `trusts` says of what is shown
+    /// of one whether it may be started. Blocks.
     #[must_use]
-    pub fn all(&self, project: &FoundServers, trusts_project: bool) -> (Vec<McpConfig>, Vec<Diagnostic>) {
+    pub fn all(&self, project: &FoundServers, trusts: impl Fn(&str) -> bool) -> (Vec<McpConfig>, Vec<Diagnostic>) {
         let mut reader = Reader { sources: self, servers: Vec::new(), diagnostics: Vec::new() };
         reader.add(&self.own, McpScope::Own, self.own_file.as_deref());
         if let Some(path) = &self.claude {
@@ -156,11 +163,13 @@ impl McpSources {
             reader.add(servers, McpScope::Plugin, Some(file));
         }
         reader.diagnostics.extend(project.diagnostics.iter().cloned());
-        let untrusted = (!trusts_project).then(|| "you have not trusted this folder: /trust".to_owned());
+        let trusted = project.names_of(trusts);
         let before = reader.servers.len();
         reader.add(&project.entries, McpScope::Project, self.project_file().as_deref());
         for server in &mut reader.servers[before..] {
-            server.off = untrusted.clone().or_else(|| self.choice.off(&server.name)).or(server.off.take());
+            let untrusted = !trusted.contains(server.name.as_str());
+            let untrusted = untrusted.then(|| "you have not trusted it: /trust".to_owned());
+            server.off = untrusted.or_else(|| self.choice.off(&server.name)).or(server.off.take());
         }
         (reader.servers, reader.diagnostics)
     }

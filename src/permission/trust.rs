@@ -158,14 +158,30 @@ impl FolderTrust {
         if self.fresh.contains(item) { " (new or changed)" } else { "" }
     }
 
-    /// Returns `true` if something of it acts by itself: an import only adds to what agents read.
-    pub fn acts(&self) -> bool {
-        self.brings.iter().any(|item| item.kind != BroughtKind::Import)
+    /// Returns `true` if this item is in use.
+    #[must_use]
+    pub fn uses(&self, item: &BroughtItem) -> bool {
+        self.is_trusted && self.brings.contains(item) && !self.fresh.contains(item)
+    }
+
+    /// Returns what is not in use until the user trusts it.
+    pub fn waiting(&self) -> &[BroughtItem] {
+        if self.is_trusted { &self.fresh } else { &self.brings }
+    }
+
+    /// Returns `true` if something that waits would act by itself: an import only adds to what agents read.
+    pub fn holds_back(&self) -> bool {
+        self.waiting().iter().any(|item| item.kind != BroughtKind::Import)
     }
 
     /// Says what the folder brings, in a few words: `2 agents, 1 rule that allows`.
     pub fn summary(&self) -> String {
-        let count = |kind| self.brings.iter().filter(|item| item.kind == kind).count();
+        Self::summary_of(&self.brings)
+    }
+
+    /// Says in as few words what these are.
+    pub fn summary_of(items: &[BroughtItem]) -> String {
+        let count = |kind| items.iter().filter(|item| item.kind == kind).count();
         let words = [
             (count(BroughtKind::Agent), "agent", "agents"),
             (count(BroughtKind::Skill), "skill", "skills"),

@@ -133,7 +133,7 @@ impl Bootstrap {
     /// Returns what lists memory files and adds lines to them; `None` where there are none to know of.
     pub fn memory_reader(&self) -> Option<MemoryReader> {
         let Place { cwd, project, .. } = self.place.clone();
-        let rules = self.rules.ruleset(self.trust.is_trusted);
+        let rules = self.rules.ruleset(&self.trust);
         let sources = self.memory.clone();
         (!sources.is_empty()).then(|| MemoryReader::under(sources, cwd, project, rules))
     }

@@ -46,10 +46,7 @@ pub(super) fn of_session(
 
 /// Lets the project's hooks run as far as the folder is trusted.
 pub(super) fn put_in_force(hooks: &Hooks, trust: &FolderTrust) {
-    let trusted = trust
-        .brings
-        .iter()
-        .filter(|item| trust.is_trusted && !trust.fresh.contains(item) && item.kind == BroughtKind::Hook);
+    let trusted = trust.brings.iter().filter(|item| item.kind == BroughtKind::Hook && trust.uses(item));
     hooks.trust(trusted.map(|item| item.text.clone()));
 }
 

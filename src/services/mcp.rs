@@ -23,7 +23,7 @@ use crate::mcp::{
     ServerProcess,
 };
 use crate::message::{Diagnostic, sanitize_line};
-use crate::permission::{BroughtItem, BroughtKind};
+use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::provider::table::ProviderEnv;
 use crate::tool::{ServedProgram, Shell};
 
@@ -93,16 +93,20 @@ impl ConfiguredServers {
         self
     }
 
+    fn all(&self, trust: &FolderTrust) -> (Vec<McpConfig>, Vec<Diagnostic>) {
+        self.sources.all(&self.project, |shown| trust.uses(&server_item(shown.to_owned())))
+    }
+
     /// Returns what the project brings.
     pub(super) fn brought(&self) -> impl Iterator<Item = BroughtItem> {
-        self.project.shown().map(|text| BroughtItem::new(BroughtKind::Server, text))
+        self.project.shown().map(server_item)
     }
 
     /// Makes the servers there are those that are configured. Returns once the files are read, or too slow.
-    pub(super) async fn put_in_force(&self, servers: &McpServers, trusts_project: bool, sink: &Sink) {
-        let (configured, servers) = (self.clone(), servers.clone());
+    pub(super) async fn put_in_force(&self, servers: &McpServers, trust: &FolderTrust, sink: &Sink) {
+        let (configured, servers, trust) = (self.clone(), servers.clone(), trust.clone());
         let reading = tokio::task::spawn_blocking(move || {
-            let (mut configs, mut diagnostics) = configured.sources.all(&configured.project, trusts_project);
+            let (mut configs, mut diagnostics) = configured.all(&trust);
             for (name, entry) in &configured.of_main_agent {
                 match servers.entry(name, entry) {
                     Ok(config) => {
@@ -123,6 +127,10 @@ impl ConfiguredServers {
             say(&diagnostics, sink).await;
         }
     }
+}
+
+fn server_item(shown: String) -> BroughtItem {
+    BroughtItem::new(BroughtKind::Server, shown)
 }
 
 /// Returns the servers of a plugin by file, each under the plugin's name.
@@ -193,7 +201,7 @@ impl Bootstrap {
     /// Returns the MCP servers that are configured here, and what is wrong with others. Blocks.
     #[must_use]
     pub fn known_mcp_servers(&self) -> (Vec<McpConfig>, Vec<Diagnostic>) {
-        self.servers.sources.all(&self.servers.project, self.trust.is_trusted)
+        self.servers.all(&self.trust)
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let MadeOf { library, skills, engine, store, .. } = made_of;
     let keys = servers.sources.keys.clone();
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
-    let in_force = rules.ruleset(trust.is_trusted);
+    let in_force = rules.ruleset(&trust);
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());
     let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
@@ -99,9 +99,9 @@ async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sin
         .with(GrantOrigin::Program, reports_grant(made_of.store))
         .with_active(answers)
         .with_active(made_of.answered.iter().cloned());
-    let project = project(ground, *paths).with_others(rules.directories(trust.is_trusted));
+    let project = project(ground, *paths).with_others(rules.directories(trust));
     let permissions = Permissions::new(project, made_of.config.permission_mode, grants);
-    let mut permissions = rules.permissions(permissions, trust.is_trusted);
+    let mut permissions = rules.permissions(permissions, trust);
     if let Some(allowed) = allowed {
         let root = ground.root.clone();
         let trusted = paths.map(|paths| TrustedItems::new(&paths.state_dir, &root));

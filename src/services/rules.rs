@@ -9,7 +9,7 @@ use super::Options;
 use crate::config::{Config, Environment, ProjectRoot, SettingsFile, SettingsTier};
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{
-    BroughtItem, BroughtKind, PermissionMode, Permissions, Places, Rule, RuleEffect, RuleOrigin, RuleSet,
+    BroughtItem, BroughtKind, FolderTrust, PermissionMode, Permissions, Places, Rule, RuleEffect, RuleOrigin, RuleSet,
 };
 use crate::sandbox::DeniedPaths;
 use crate::tool::{ToolSet, known_tools};
@@ -27,6 +27,13 @@ struct RuleList {
     origin: RuleOrigin,
     author: Author,
     rules: Vec<Rule>,
+}
+
+impl RuleList {
+    /// Returns `true` if a project brings it, and it takes questions away.
+    fn lets_more_happen(&self) -> bool {
+        self.author == Author::Project && self.effect == RuleEffect::Allow
+    }
 }
 
 /// Everything that is said about permissions in advance.
@@ -75,24 +82,27 @@ impl SessionRules {
 
     /// Returns the rules in force.
     #[must_use]
-    pub fn ruleset(&self, trusts_project: bool) -> RuleSet {
-        self.set_of(|list| trusts_project || list.author == Author::User || list.effect != RuleEffect::Allow)
+    pub fn ruleset(&self, trust: &FolderTrust) -> RuleSet {
+        self.set_of(|list, rule| !list.lets_more_happen() || trust.uses(&rule_item(rule)))
     }
 
-    fn set_of(&self, is_meant: impl Fn(&RuleList) -> bool) -> RuleSet {
-        let lists = self.lists.iter().filter(|list| is_meant(list));
-        lists.fold(RuleSet::default(), |set, list| set.with(list.effect, &list.origin, list.rules.iter().cloned()))
+    fn set_of(&self, is_meant: impl Fn(&RuleList, &Rule) -> bool) -> RuleSet {
+        self.lists.iter().fold(RuleSet::default(), |set, list| {
+            let rules = list.rules.iter().filter(|rule| is_meant(list, rule));
+            set.with(list.effect, &list.origin, rules.cloned())
+        })
     }
 
     /// Returns the folders that are worked in beside the project.
-    pub(super) fn directories(&self, trusts_project: bool) -> Vec<PathBuf> {
-        let believed = self.directories.iter().filter(|(author, _)| trusts_project || *author == Author::User);
+    pub(super) fn directories(&self, trust: &FolderTrust) -> Vec<PathBuf> {
+        let is_believed = |author, path: &Path| author == Author::User || trust.uses(&directory_item(path));
+        let believed = self.directories.iter().filter(|(author, path)| is_believed(*author, path));
         believed.map(|(_, path)| path.clone()).collect()
     }
 
     /// Returns the permissions of a session in a project.
-    pub(super) fn permissions(&self, permissions: Permissions, trusts_project: bool) -> Permissions {
-        let permissions = permissions.under(self.ruleset(trusts_project));
+    pub(super) fn permissions(&self, permissions: Permissions, trust: &FolderTrust) -> Permissions {
+        let permissions = permissions.under(self.ruleset(trust));
         if self.forbids_bypass { permissions.at_most(PermissionMode::AcceptEdits) } else { permissions }
     }
 
@@ -101,7 +111,7 @@ impl SessionRules {
     pub(super) fn denied_paths(&self, root: &Path) -> DeniedPaths {
         let inside = globset::escape(&root.to_string_lossy()) + "/";
         let globs = |writing| {
-            let by = |author| self.set_of(|list| list.author == author).denied_paths(writing);
+            let by = |author| self.set_of(|list, _| list.author == author).denied_paths(writing);
             let projects = by(Author::Project).into_iter().filter(|glob| glob.starts_with(&inside));
             by(Author::User).into_iter().chain(projects).collect()
         };
@@ -113,15 +123,18 @@ impl SessionRules {
 
     /// Returns what of this the project brings that lets more happen.
     pub(super) fn brought(&self) -> Vec<BroughtItem> {
-        let allowing = |list: &&RuleList| list.author == Author::Project && list.effect == RuleEffect::Allow;
-        let rules = self.lists.iter().filter(allowing).flat_map(|list| {
-            let item = |rule: &Rule| BroughtItem::new(BroughtKind::Rule, rule.text());
-            list.rules.iter().map(item)
-        });
+        let rules = self.lists.iter().filter(|list| list.lets_more_happen()).flat_map(|list| &list.rules);
         let theirs = self.directories.iter().filter(|(author, _)| *author == Author::Project);
-        let folders = theirs.map(|(_, path)| BroughtItem::new(BroughtKind::Directory, path.to_string_lossy()));
-        rules.chain(folders).collect()
+        rules.map(rule_item).chain(theirs.map(|(_, path)| directory_item(path))).collect()
     }
+}
+
+fn rule_item(rule: &Rule) -> BroughtItem {
+    BroughtItem::new(BroughtKind::Rule, rule.text())
+}
+
+fn directory_item(path: &Path) -> BroughtItem {
+    BroughtItem::new(BroughtKind::Directory, path.to_string_lossy())
 }
 
 struct Reader<'a> {

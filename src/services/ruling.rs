@@ -30,7 +30,7 @@ pub struct PermissionCheck {
 
 /// Returns the rules in force, in the order in which they are asked.
 pub fn rules_in_force(bootstrap: &Bootstrap) -> Vec<RuleNotice> {
-    bootstrap.rules.ruleset(bootstrap.trust.is_trusted).notices()
+    bootstrap.rules.ruleset(&bootstrap.trust).notices()
 }
 
 /// Says what would become of a call, written as a rule is: `Bash(git push)`, `Edit(src/main.rs)`, `Agent(explore)`.

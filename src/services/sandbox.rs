@@ -33,7 +33,7 @@ pub(super) async fn shell(
     let denied = rules.denied_paths(&ground.root);
     let shell = Shell::new(&options.program, &config.tool_environment, &keys).without(denied.clone());
     let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live && ground.is_project) else { return shell };
-    match of_session(&config.sandbox, paths, &ground.root, (denied, rules.directories(trust.is_trusted))) {
+    match of_session(&config.sandbox, paths, &ground.root, (denied, rules.directories(trust))) {
         Ok(sandbox) => {
             let shell = shell.with_sandbox(sandbox.clone());
             let is_wanted = sandbox.is_on();

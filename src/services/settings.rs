@@ -9,7 +9,7 @@ use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
 use crate::message::Diagnostic;
-use crate::permission::{BroughtItem, BroughtKind};
+use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 
 /// Something that a file says, and whether the file comes with the project.
 #[derive(Debug, Clone)]
@@ -40,6 +40,10 @@ pub struct SettingsSummary {
     pub path: PathBuf,
     pub tier: SettingsTier,
     pub keys: Vec<(String, SettingsKey)>,
+}
+
+fn variable_item((name, value): &(String, String)) -> BroughtItem {
+    BroughtItem::new(BroughtKind::Variable, format!("{name}={value}"))
 }
 
 fn status_line_item(line: &StatusLineCommand) -> BroughtItem {
@@ -102,19 +106,19 @@ impl SessionSettings {
 
     /// Returns what of this the project brings that acts.
     pub(super) fn brought(&self) -> Vec<BroughtItem> {
-        let item = |kind, text: String| BroughtItem::new(kind, text);
         let hooks = self.hooks.iter().filter(|hook| hook.source.is_projects);
-        let hooks = hooks.map(|hook| item(BroughtKind::Hook, hook.trust_text()));
+        let hooks = hooks.map(|hook| BroughtItem::new(BroughtKind::Hook, hook.trust_text()));
         let variables = self.variables.iter().filter(|said| said.is_projects);
-        let variables = variables.map(|said| item(BroughtKind::Variable, format!("{}={}", said.value.0, said.value.1)));
+        let variables = variables.map(|said| variable_item(&said.value));
         let line = self.status_lines.iter().filter(|said| said.is_projects);
         hooks.chain(variables).chain(line.map(|said| status_line_item(&said.value))).collect()
     }
 
     /// Returns the variables for commands.
-    pub(super) fn variables(&self, trusts_project: bool) -> Vec<(String, String)> {
+    pub(super) fn variables(&self, trust: &FolderTrust) -> Vec<(String, String)> {
         let mut set: Vec<(String, String)> = Vec::new();
-        for said in self.variables.iter().filter(|said| trusts_project || !said.is_projects) {
+        let is_meant = |said: &&Said<_>| !said.is_projects || trust.uses(&variable_item(&said.value));
+        for said in self.variables.iter().filter(is_meant) {
             set.retain(|(name, _)| *name != said.value.0);
             set.push(said.value.clone());
         }
@@ -147,10 +151,9 @@ impl SessionSettings {
     }
 
     /// Lists the hooks of the files, and which of them would run.
-    pub fn hook_notices(&self, trusts_project: bool) -> Vec<HookNotice> {
+    pub fn hook_notices(&self, trust: &FolderTrust) -> Vec<HookNotice> {
         let hooks = Hooks::unstarted(self.hooks.clone(), self.reach);
-        let trusted = self.hooks.iter().filter(|_| trusts_project);
-        hooks.trust(trusted.map(HookHandler::trust_text));
+        super::hooks::put_in_force(&hooks, trust);
         hooks.notices()
     }
 }

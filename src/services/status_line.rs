@@ -43,7 +43,7 @@ impl StatusLineRunner {
         }
         let keys = secret_variables(&bootstrap.services, &bootstrap.config);
         let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
-        shell.set_variables(bootstrap.settings.variables(bootstrap.trust.is_trusted));
+        shell.set_variables(bootstrap.settings.variables(&bootstrap.trust));
         let (cwd, project) =
             (bootstrap.place.cwd.as_ref().clone(), bootstrap.place.origin.to_string_lossy().into_owned());
         let store = bootstrap.store.as_ref();

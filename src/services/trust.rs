@@ -49,13 +49,14 @@ pub(super) fn look(
     brings.dedup();
     let trusted = paths.filter(|_| !options.trust).map(|paths| kept(paths, place).read()).unwrap_or_default();
     let mut fresh: Vec<BroughtItem> = brings.iter().filter(|item| !trusted.contains(item)).cloned().collect();
-    let is_trusted = options.trust || fresh.is_empty();
+    // What was trusted stays in use, the guards among it too: only what is new waits.
+    let is_trusted = options.trust || brings.is_empty() || fresh.len() < brings.len();
     // Where nothing was trusted before, nothing is news.
-    if is_trusted || trusted.is_empty() {
+    if options.trust || trusted.is_empty() {
         fresh.clear();
     }
     if !options.trust {
-        library.trust().set(if is_trusted { trusted } else { Vec::new() });
+        library.trust().set(trusted);
     }
     let trust = FolderTrust { folder: place.project.to_string_lossy().into_owned(), brings, is_trusted, fresh };
     put_in_force(&trust, &memory.trust);
@@ -73,8 +74,8 @@ fn imports(memory: &MemorySources, place: &Place) -> Vec<BroughtItem> {
 /// Lets memory files be read as far as the folder is trusted: those of a folder that brings what acts wait for the answer,
 /// and imports from outside do everywhere.
 fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
-    let imports = trust.brings.iter().filter(|item| item.kind == BroughtKind::Import && trust.is_trusted);
-    memory.set(!trust.is_trusted && trust.acts(), imports.map(|item| PathBuf::from(&item.text)).collect());
+    let imports = trust.brings.iter().filter(|item| item.kind == BroughtKind::Import && trust.uses(item));
+    memory.set(!trust.is_trusted && trust.holds_back(), imports.map(|item| PathBuf::from(&item.text)).collect());
 }
 
 /// Returns the hooks that agent files of the project name. Blocks.
@@ -93,13 +94,13 @@ fn kept(paths: &Paths, place: &Place) -> TrustedItems {
 pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
     let trust = &bootstrap.trust;
     // Without a yes, imports are left out, and that is said.
-    if trust.is_trusted || !trust.acts() {
+    if !trust.holds_back() {
         return Ok(());
     }
     bail!(
         "{} brings {} that you have not trusted. Start `belvedere` there once to look, or pass --trust.",
         sanitize_line(&trust.folder),
-        trust.summary()
+        FolderTrust::summary_of(trust.waiting())
     )
 }
 
@@ -124,7 +125,7 @@ impl TrustParts {
         let trust = &self.trust;
         put_in_force(trust, &self.memory);
         hooks::put_in_force(&self.hooks, trust);
-        for name in self.shell.set_variables(self.settings.variables(trust.is_trusted)) {
+        for name in self.shell.set_variables(self.settings.variables(trust)) {
             let name = sanitize_line(&name).into_owned();
             sink.notify(format!("`env.{name}` in your settings is not set: commands do not get it that way.")).await;
         }
@@ -132,7 +133,7 @@ impl TrustParts {
         if !hooks.is_empty() {
             sink.emit_session(SessionEvent::HooksChanged { hooks }).await;
         }
-        self.servers.put_in_force(&self.running, trust.is_trusted, sink).await;
+        self.servers.put_in_force(&self.running, trust, sink).await;
     }
 }
 
@@ -151,7 +152,9 @@ pub(super) async fn attend(
     if !trust.brings.is_empty() {
         sink.emit_session(SessionEvent::FolderTrust { trust: trust.clone() }).await;
     }
-    if !trust.is_trusted && !trust.brings.is_empty() {
+    if trust.is_trusted && !trust.fresh.is_empty() {
+        sink.notify(news(trust.fresh.iter())).await;
+    } else if !trust.waiting().is_empty() {
         sink.notify(format!("This folder brings {}, not used until you trust it: /trust", trust.summary())).await;
     }
     let kept = place.0.map(|paths| kept(paths, place.1));
@@ -179,6 +182,14 @@ pub(super) async fn attend(
         }
     }));
     words
+}
+
+/// Says what has come or changed.
+fn news<'a>(items: impl Iterator<Item = &'a BroughtItem>) -> String {
+    let came: Vec<String> = items.map(ToString::to_string).collect();
+    let (named, rest) = came.split_at(came.len().min(MAX_NAMED));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    format!("New or changed, not used until you trust it: {}{more}: /trust", named.join(", "))
 }
 
 /// What the folder brings, while the program runs.
@@ -217,20 +228,11 @@ impl Watched {
         if self.found.trust == before {
             return;
         }
-        let came: Vec<String> = self
-            .found
-            .trust
-            .fresh
-            .iter()
-            .filter(|item| !before.fresh.contains(item))
-            .map(ToString::to_string)
-            .collect();
+        let came = self.found.trust.fresh.iter().filter(|item| !before.fresh.contains(item));
+        let came: Vec<&BroughtItem> = came.collect();
         self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;
         if !came.is_empty() {
-            let (named, rest) = came.split_at(came.len().min(MAX_NAMED));
-            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-            let words = format!("New or changed, not used until you trust it: {}{more}: /trust", named.join(", "));
-            self.sink.notify(words).await;
+            self.sink.notify(news(came.into_iter())).await;
         } else if self.found.trust.is_trusted && !self.found.library.trust().is_blind() {
             // What the user has made with the program itself.
             self.keep().await;
@@ -262,8 +264,8 @@ impl Watched {
             library.reload();
             skills.reload();
         });
-        self.permissions.set_ruleset(self.found.rules.ruleset(is_trusted));
-        self.permissions.open_directories(self.found.rules.directories(is_trusted));
+        self.permissions.set_ruleset(self.found.rules.ruleset(&self.found.trust));
+        self.permissions.open_directories(self.found.rules.directories(&self.found.trust));
         self.found.put_in_force(&self.sink).await;
         let _ = reloaded.await;
         self.keep().await;
@@ -272,9 +274,10 @@ impl Watched {
 
     /// Writes down what the user trusts.
     async fn keep(&self) {
-        let (kept, is_trusted, brings) =
-            (self.kept.clone(), self.found.trust.is_trusted, self.found.trust.brings.clone());
-        let write = move |kept: TrustedItems| if is_trusted { kept.add(brings) } else { kept.clear() };
+        let trust = &self.found.trust;
+        let (kept, is_trusted) = (self.kept.clone(), trust.is_trusted);
+        let used: Vec<BroughtItem> = trust.brings.iter().filter(|item| trust.uses(item)).cloned().collect();
+        let write = move |kept: TrustedItems| if is_trusted { kept.add(used) } else { kept.clear() };
         let written = spawn_blocking(move || kept.map_or(Ok(()), write)).await;
         if let Ok(Err(error)) = written {
             self.sink.notify(format!("Trusted for this session only: {error}.")).await;

@@ -18,13 +18,19 @@ pub(in crate::app) fn found(app: &mut App, trust: &FolderTrust) {
         app.overlay.open(Popup::Trust { scroll: 0, since: app.out.now() });
     }
     match before {
-        None if !trust.is_trusted && !app.overlay.is_open() && app.playback.is_none() => ask(app),
-        Some(before) if before.is_trusted != trust.is_trusted => {
+        None if !trust.waiting().is_empty() && !app.overlay.is_open() && app.playback.is_none() => ask(app),
+        Some(before) if is_answer(&before, trust) => {
             let words = if trust.is_trusted { "trusted: in use from now on" } else { "not trusted: not used" };
             app.out.inform(format!("{} · {words}", trust.summary()));
         }
         _ => {}
     }
+}
+
+/// Returns `true` if the user has said something between the two; what has come or gone is no answer.
+fn is_answer(before: &FolderTrust, now: &FolderTrust) -> bool {
+    let is_same = before.brings == now.brings;
+    before.is_trusted != now.is_trusted || is_same && !before.waiting().is_empty() && now.waiting().is_empty()
 }
 
 /// Opens the question, with all that the folder brings.

@@ -69,7 +69,7 @@ pub(in crate::app) fn tell(app: &mut App) {
         context: app.agents.main().context,
         window: model.and_then(|model| model.context_window),
         spent: app.agents.spent(),
-        is_trusted: app.status.trust.as_ref().is_none_or(|trust| trust.is_trusted),
+        is_trusted: app.status.trust.as_ref().is_none_or(|trust| trust.waiting().is_empty()),
         ms: millis(app.clock.age(app.out.now())),
     };
     if let Some(facts) = app.status_command.due(facts) {

@@ -69,7 +69,7 @@ fn a_projects_server_starts_only_where_it_is_trusted() {
     let env = format!("PIDS={}", pids.display());
     assert_eq!(mcp(&bench, &["add", "theirs", "-s", "project", "-e", &env, "--", "bash", &script()]).0, 0);
     let (code, out) = mcp(&bench, &["test", "theirs"]);
-    assert_eq!((code, out.as_str()), (0, "theirs: off  you have not trusted this folder: /trust\n"));
+    assert_eq!((code, out.as_str()), (0, "theirs: off  you have not trusted it: /trust\n"));
     let output = bench.ask("hello", &[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("brings 1 MCP server that you have not trusted"), "{output:?}");

@@ -2,6 +2,8 @@
 
 use std::process::Output;
 
+use serde_json::{Value, json};
+
 use super::{Bench, text};
 
 fn said(output: &Output) -> String {
@@ -208,4 +210,41 @@ fn a_yes_is_for_what_was_listed() {
     session.line("/trust yes");
     assert_eq!(session.end().0, 0);
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
+}
+
+#[test]
+fn what_was_trusted_stays_in_force_beside_what_is_new() {
+    let bench = Bench::new();
+    let hook = |command: &str| json!({"matcher": "Bash", "hooks": [{"type": "command", "command": command}]});
+    let guard = hook("if grep -q precious; then echo 'hands off' >&2; exit 2; fi");
+    let settings = |hooks: &[Value], allowed: &[&str]| {
+        let settings = json!({"hooks": {"PreToolUse": hooks}, "permissions": {"allow": allowed}});
+        bench.file(".claude/settings.json", &settings.to_string());
+    };
+    settings(std::slice::from_ref(&guard), &["Bash(touch precious.txt)"]);
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("not used until you trust it");
+    session.line("/trust yes");
+    assert_eq!(session.end().0, 0);
+
+    settings(&[guard, hook("touch planted.txt")], &["Bash(touch precious.txt)", "Bash(touch new.txt)"]);
+    let output = bench.ask("hello", &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said(&output).contains("brings 1 rule that allows, 1 hook that you have not trusted"), "{output:?}");
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("New or changed, not used until you trust it: allows Bash(touch new.txt), runs PreToolUse");
+    session.line("run `touch precious.txt`");
+    session.until("blocked by hook: hands off");
+    session.line("run `touch new.txt`");
+    session.until("[y]es");
+    session.line("n");
+    session.line("/trust");
+    session.until("trusted, but for what is new or has changed");
+    session.line("/quit");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    for name in ["precious.txt", "planted.txt", "new.txt"] {
+        assert!(!bench.project.path().join(name).exists(), "{name}: {out}");
+    }
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "what is new was not trusted on the way");
 }

@@ -27,7 +27,7 @@ fn sources(folder: &Path) -> McpSources {
 }
 
 fn all(sources: &McpSources, trusts: bool) -> (Vec<McpConfig>, Vec<String>) {
-    let (configs, diagnostics) = sources.all(&sources.of_project(), trusts);
+    let (configs, diagnostics) = sources.all(&sources.of_project(), |_| trusts);
     (configs, diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect())
 }
 

@@ -73,7 +73,7 @@ pub(super) fn servers(bytes: &[u8]) {
     let own = vec![("files".to_owned(), json!({"command": "mine"}))];
     let sources = McpSources { project: Some(folder.path().to_owned()), own, ..McpSources::default() };
     let found = sources.of_project();
-    let (configs, diagnostics) = sources.all(&found, false);
+    let (configs, diagnostics) = sources.all(&found, |_| false);
     for diagnostic in &diagnostics {
         let text = diagnostic.to_string();
         assert_eq!(text, sanitize_line(&text), "it can be shown");
