@@ -4,11 +4,13 @@
 //! is started only with `--trust`, or in a folder that is trusted.
 
 use std::fmt::Write as _;
+use std::io::{self, BufRead as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 
 use crate::cli::agents::CommandFailure;
 use crate::cli::keys::say;
@@ -52,6 +54,16 @@ pub enum McpAct {
         /// Where it is removed from
         #[arg(short, long, value_enum, default_value_t)]
         scope: FileScope,
+    },
+    /// Sign in to a server over http, by your browser
+    Login {
+        /// Its name
+        name: String,
+    },
+    /// Forget how you are signed in to a server
+    Logout {
+        /// Its name
+        name: String,
     },
     /// Start servers, list their tools, and end them again
     Test {
@@ -109,9 +121,7 @@ pub async fn run(bootstrap: Bootstrap, args: McpArgs) -> Result<u8, CommandFailu
     match args.act.unwrap_or(McpAct::List) {
         McpAct::List => say(&listing(&bootstrap)).map_err(failed),
         McpAct::Get { name } => {
-            let (servers, _) = bootstrap.known_mcp_servers();
-            let unknown = || (exit::USAGE, anyhow!("no MCP server {name:?} here; see belvedere mcp list"));
-            let server = servers.iter().find(|server| server.name == name).ok_or_else(unknown)?;
+            let server = bootstrap.mcp_server(&name).map_err(|error| (exit::USAGE, error))?;
             let mut text = format!("{}\n  from: {}\n", sanitize_line(&name), server.scope.word());
             let _ = writeln!(text, "  type: {}\n  runs: {}", server.way.word(), sanitize_line(&server.shown));
             if let Some(why) = &server.off {
@@ -121,6 +131,12 @@ pub async fn run(bootstrap: Bootstrap, args: McpArgs) -> Result<u8, CommandFailu
         }
         McpAct::Add(wanted) => add(&bootstrap, &wanted).map_err(|error| (exit::USAGE, error)),
         McpAct::Remove { name, scope } => remove(&bootstrap, &name, scope).map_err(failed),
+        McpAct::Login { name } => login(&bootstrap, &name).await.map_err(failed),
+        McpAct::Logout { name } => {
+            let was_there = bootstrap.sign_out(&name).await.map_err(failed)?;
+            let text = if was_there { "Signed out of" } else { "Nobody is signed in to" };
+            say(&format!("{text} {}.\n", sanitize_line(&name))).map_err(failed)
+        }
         McpAct::Test { name } => {
             let facts = test_servers(&bootstrap, name.as_deref()).await.map_err(|error| (exit::USAGE, error))?;
             say(&facts.iter().map(tested).collect::<String>()).map_err(failed)?;
@@ -128,6 +144,26 @@ pub async fn run(bootstrap: Bootstrap, args: McpArgs) -> Result<u8, CommandFailu
             Ok(if facts.iter().any(is_bad) { exit::FAILED } else { exit::OK })
         }
     }
+}
+
+/// Waits for the browser, or for the address that it has ended at.
+async fn login(bootstrap: &Bootstrap, name: &str) -> anyhow::Result<u8> {
+    let shown = sanitize_line(name);
+    let sign_in = bootstrap.sign_in(name).await?;
+    say(&format!("To sign in to {shown}, open this address in your browser:\n\n{}\n\n", sign_in.address()))?;
+    say("Waiting. If the browser runs on another machine, paste here the address that it ends at.\n")?;
+    let (pasted, mut pastes) = mpsc::channel(1);
+    // On a thread of its own, which may wait for ever.
+    std::thread::spawn(move || {
+        let lines = io::stdin().lock().lines().map_while(Result::ok);
+        lines.filter(|line| !line.trim().is_empty()).try_for_each(|line| pasted.blocking_send(line))
+    });
+    let ended = tokio::select! {
+        ended = sign_in.finish() => ended,
+        Some(address) = pastes.recv() => sign_in.take(&address).await,
+    };
+    ended.map_err(|why| anyhow!("not signed in to {shown}: {}", sanitize_line(&why)))?;
+    say(&format!("Signed in to {shown}.\n"))
 }
 
 fn listing(bootstrap: &Bootstrap) -> String {

@@ -14,7 +14,10 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, ContentBlock,
     Implementation, LoggingMessageNotificationParam, ResourceContents, ServerResult,
 };
-use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService};
+use rmcp::service::{ClientInitializeError, NotificationContext, PeerRequestOptions, RunningService};
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::auth::AuthError;
+use rmcp::transport::streamable_http_client::AuthRequiredError;
 use rmcp::{ClientHandler, Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -90,6 +93,21 @@ impl ClientHandler for Listener {
 
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changed.notify_one();
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unconnected {
+    #[error("the server wants you to sign in")]
+    SignIn,
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for Unconnected {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
     }
 }
 
@@ -217,7 +235,10 @@ pub(super) async fn request(
 }
 
 fn failed(error: &rmcp::ServiceError) -> McpError {
-    McpError::Failed(sanitize_line(&error.to_string()).into_owned())
+    match error {
+        rmcp::ServiceError::TransportSend(error) if wants_sign_in(error) => McpError::SignIn,
+        error => McpError::Failed(sanitize_line(&error.to_string()).into_owned()),
+    }
 }
 
 pub(super) fn content_of(block: ContentBlock) -> McpContent {
@@ -251,7 +272,7 @@ pub(super) async fn connect<T, E, A>(
     transport: T,
     listener: Listener,
     within: Duration,
-) -> Result<McpConnection, String>
+) -> Result<McpConnection, Unconnected>
 where
     T: rmcp::transport::IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -259,18 +280,29 @@ where
     let shaking: std::pin::Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(rmcp::serve_client(listener, transport));
     match timeout(within, shaking).await {
         Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(error)) => Err(words(&error)),
-        Err(_) => Err(format!("no answer within {} s", within.as_secs())),
+        Ok(Err(ClientInitializeError::TransportError { error, .. })) if wants_sign_in(&error) => {
+            Err(Unconnected::SignIn)
+        }
+        Ok(Err(error)) => Err(Unconnected::Failed(words(&error))),
+        Err(_) => Err(Unconnected::Failed(format!("no answer within {} s", within.as_secs()))),
     }
+}
+
+/// Returns `true` if a server, or the way to it, wants the user to sign in.
+fn wants_sign_in(error: &DynamicTransportError) -> bool {
+    let first: &(dyn std::error::Error + 'static) = error.error.as_ref();
+    std::iter::successors(Some(first), |error| error.source()).any(|error| {
+        let refused = error.downcast_ref::<AuthError>();
+        error.is::<AuthRequiredError>() || matches!(refused, Some(AuthError::AuthorizationRequired))
+    })
 }
 
 const ENDED: &str = "it has ended before it answered";
 
-fn words(error: &rmcp::service::ClientInitializeError) -> String {
-    use rmcp::service::ClientInitializeError as Error;
+fn words(error: &ClientInitializeError) -> String {
     let text = match error {
-        Error::ConnectionClosed(_) => ENDED.to_owned(),
-        Error::TransportError { error, .. } => {
+        ClientInitializeError::ConnectionClosed(_) => ENDED.to_owned(),
+        ClientInitializeError::TransportError { error, .. } => {
             let mut root: &(dyn std::error::Error + 'static) = error.error.as_ref();
             while let Some(source) = root.source() {
                 root = source;

@@ -22,6 +22,18 @@ pub struct McpConfig {
     pub start_timeout: Duration,
     /// Why it is not started, if it is not to be.
     pub off: Option<String>,
+    pub sign_in: SignInSettings,
+}
+
+/// What an entry says of signing in (`oauth`): what a service gave the user, where it does not register by itself.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SignInSettings {
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// The port on this machine that the browser comes back to.
+    pub port: Option<u16>,
+    /// What is asked for, instead of what the server proposes.
+    pub scopes: Vec<String>,
 }
 
 /// How a server is reached. Values may be secrets.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::config::{CALL_TIMEOUT, McpConfig, McpScope, McpWay, START_TIMEOUT};
+use super::config::{CALL_TIMEOUT, McpConfig, McpScope, McpWay, START_TIMEOUT, SignInSettings};
 use super::expand::expand;
 use super::names::is_server_name;
 use super::sources::McpSources;
@@ -72,6 +72,16 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
         call_timeout: timeout(entry)?.or(sources.millis("MCP_TOOL_TIMEOUT")).unwrap_or(CALL_TIMEOUT),
         start_timeout: sources.millis("MCP_TIMEOUT").unwrap_or(START_TIMEOUT),
         off,
+        sign_in: match entry.get("oauth") {
+            None | Some(Value::Null) => SignInSettings::default(),
+            Some(Value::Object(said)) => SignInSettings {
+                client_id: text(said, "clientId")?.map(filled).transpose()?,
+                client_secret: text(said, "clientSecret")?.map(filled).transpose()?,
+                port: port(said)?,
+                scopes: texts(said, "scopes")?,
+            },
+            Some(_) => return Err("its `oauth` is no table or object".to_owned()),
+        },
     })
 }
 
@@ -84,7 +94,7 @@ pub(super) fn shown(entry: &Entry) -> String {
     if let Some(args) = entry.get("args").and_then(Value::as_array) {
         words.extend(args.iter().map(|arg| shell_word(&plain_text(arg)).into_owned()));
     }
-    for (key, word) in [("env", "with"), ("headers", "with header")] {
+    for (key, word) in [("env", "with"), ("headers", "with header"), ("oauth", "signing in with")] {
         if let Some(table) = entry.get(key).and_then(Value::as_object) {
             words.extend(
                 table
@@ -114,6 +124,16 @@ fn timeout(entry: &Entry) -> Result<Option<Duration>, String> {
         Some(value) => match value.as_u64().map(Duration::from_millis) {
             Some(time) if time > Duration::ZERO && time <= MAX_TIMEOUT => Ok(Some(time)),
             _ => Err("its `timeout` is no number of milliseconds".to_owned()),
+        },
+    }
+}
+
+fn port(said: &Entry) -> Result<Option<u16>, String> {
+    match said.get("callbackPort") {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0) {
+            Some(port) => Ok(Some(port)),
+            None => Err("its `oauth.callbackPort` is no port".to_owned()),
         },
     }
 }

@@ -18,6 +18,10 @@ pub enum McpState {
     /// It is started or reached anew in a while, after this went wrong.
     Waiting(String),
     Failed(String),
+    /// The user has to sign in first; here is how.
+    SignIn(String),
+    /// The user signs in, at this address.
+    SigningIn(String),
 }
 
 impl McpState {
@@ -29,6 +33,8 @@ impl McpState {
             Self::Connected => "connected",
             Self::Waiting(_) => "reconnecting",
             Self::Failed(_) => "failed",
+            Self::SignIn(_) => "sign in",
+            Self::SigningIn(_) => "signing in",
         }
     }
 
@@ -36,7 +42,9 @@ impl McpState {
     #[must_use]
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Off(why) | Self::Waiting(why) | Self::Failed(why) => Some(why),
+            Self::Off(why) | Self::Waiting(why) | Self::Failed(why) | Self::SignIn(why) | Self::SigningIn(why) => {
+                Some(why)
+            }
             Self::Starting | Self::Connected => None,
         }
     }

@@ -16,16 +16,18 @@ mod reading;
 mod remote;
 mod server;
 mod servers;
+mod sign_in;
 mod sources;
 mod stdio;
 
 pub use client::{McpContent, McpReply};
-pub use config::{McpConfig, McpScope, McpWay};
+pub use config::{McpConfig, McpScope, McpWay, SignInSettings};
 pub use edit::{edit_own_file, edit_project_file};
 pub use facts::{McpFacts, McpState};
 pub use names::{McpToolInfo, TOOL_PREFIX, server_prefix, wire_name};
 pub use reading::McpPrompt;
 pub use servers::{McpServers, McpSetup};
+pub use sign_in::{LearnToken, OpenBrowser, SignIn, SignIns};
 pub use sources::{FoundServers, McpSources, ProjectChoice};
 pub use stdio::{Launch, LaunchedServer, ServerProcess};
 
@@ -37,6 +39,9 @@ pub enum McpError {
     /// It is not connected, for this reason.
     #[error("the MCP server `{server}` is not connected: {why}")]
     NotConnected { server: String, why: String },
+    /// The user has signed out, or what they had brought has run out.
+    #[error("the server wants the user to sign in again: /mcp login")]
+    SignIn,
     #[error("no answer within {0} s")]
     TooLate(u64),
     #[error("stopped")]

@@ -12,7 +12,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig};
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -63,11 +63,12 @@ fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-/// Returns a way to a server that speaks streamable HTTP.
-pub(super) async fn streamable(
+/// Returns a way to a server that speaks streamable HTTP, through what is made of our client.
+pub(super) async fn streamable<C: StreamableHttpClient + Send + 'static>(
     url: &str,
     pairs: &[(String, String)],
-) -> Result<StreamableHttpClientTransport<Client>, String> {
+    through: impl FnOnce(Client) -> C,
+) -> Result<StreamableHttpClientTransport<C>, String> {
     let place = Url::parse(url).map_err(|error| error.to_string())?;
     let headers = headers(pairs)?;
     let config = StreamableHttpClientTransportConfig::with_uri(url)
@@ -76,7 +77,7 @@ pub(super) async fn streamable(
         .max_json_response_size(MAX_MESSAGE)
         .max_error_response_size(MAX_REFUSAL)
         .reinit_on_expired_session(true);
-    Ok(StreamableHttpClientTransport::with_client(client(&place).await?, config))
+    Ok(StreamableHttpClientTransport::with_client(through(client(&place).await?), config))
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -6,21 +6,23 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rmcp::transport::auth::AuthClient;
 use rmcp::{Peer, RoleClient};
 use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::McpSetup;
-use super::client::{self, Listener, McpConnection, Offered};
+use super::client::{self, Listener, McpConnection, Offered, Unconnected};
 use super::config::{McpConfig, McpWay};
 use super::facts::{McpFacts, McpState};
 use super::log::ServerLog;
 use super::names::McpToolInfo;
 use super::reading::McpPrompt;
 use super::remote::{self, SseTransport};
+use super::sign_in::SignIn;
 use super::stdio::{ServerProcess, follow};
+use super::{McpError, McpSetup};
 
 /// How often a server is tried before the user has to ask for it.
 const MAX_TRIES: u32 = 5;
@@ -41,6 +43,8 @@ pub(super) struct Server {
     held: Mutex<Held>,
     /// Notified when it is to be started anew.
     wanted: Notify,
+    /// Notified when the user wants to sign in.
+    login: Notify,
     stop: CancellationToken,
     changed: watch::Sender<()>,
     task: Mutex<Option<AbortHandle>>,
@@ -66,6 +70,8 @@ struct Live {
 enum Ending {
     Lost(String),
     Restart,
+    /// The user has to sign in.
+    SignIn,
     Stopped,
 }
 
@@ -79,6 +85,7 @@ impl Server {
             log: ServerLog::default(),
             held: Mutex::new(Held { state, peer: None, offered: Offered::default() }),
             wanted: Notify::new(),
+            login: Notify::new(),
             stop: CancellationToken::new(),
             changed,
             task: Mutex::new(None),
@@ -144,6 +151,23 @@ impl Server {
         self.wanted.notify_one();
     }
 
+    /// Lets the user sign in. Returns `false` if it does not wait for that.
+    pub(super) fn login(&self) -> bool {
+        let state = self.state();
+        if matches!(state, McpState::SignIn(_)) {
+            self.login.notify_one();
+        }
+        matches!(state, McpState::SignIn(_) | McpState::SigningIn(_))
+    }
+
+    /// Hands on what came of a request. A server that wants the user to sign in again is started anew, and says so.
+    pub(super) fn heeding<T>(&self, answer: Result<T, McpError>) -> Result<T, McpError> {
+        if matches!(answer, Err(McpError::SignIn)) {
+            self.restart();
+        }
+        answer
+    }
+
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
@@ -192,11 +216,19 @@ impl Server {
                     was_up = true;
                     self.attend(live).await
                 }
-                Err(why) => Ending::Lost(why),
+                Err(Unconnected::SignIn) if setup.sign_ins.can(&self.config) => Ending::SignIn,
+                Err(why) => Ending::Lost(why.to_string()),
             };
             let why = match ending {
                 Ending::Stopped => return,
                 Ending::Restart => {
+                    tries = 0;
+                    continue;
+                }
+                Ending::SignIn => {
+                    if !self.sign_in(setup).await {
+                        return;
+                    }
                     tries = 0;
                     continue;
                 }
@@ -217,14 +249,50 @@ impl Server {
         }
     }
 
-    async fn connect(&self, setup: &McpSetup) -> Result<Live, String> {
+    /// Waits until the user has signed in, or has it tried again. Returns `false` if the server is stopped.
+    async fn sign_in(&self, setup: &McpSetup) -> bool {
+        let name = &self.config.name;
+        let how = format!("to sign in: /mcp login {name} (in a shell: belvedere mcp login {name})");
+        let mut state = McpState::SignIn(how.clone());
+        loop {
+            self.enter(state);
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return false,
+                () = self.wanted.notified() => return true,
+                () = self.login.notified() => {}
+            }
+            let signing_in = async {
+                let sign_in = SignIn::begin(&self.config, &setup.sign_ins).await?;
+                self.enter(McpState::SigningIn(sign_in.address().to_owned()));
+                setup.sign_ins.show(sign_in.address());
+                sign_in.finish().await
+            };
+            let ended = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return false,
+                () = self.wanted.notified() => return true,
+                ended = signing_in => ended,
+            };
+            match ended {
+                Ok(()) => return true,
+                Err(why) => {
+                    self.log.note(&why);
+                    state = McpState::SignIn(format!("{why} · {how}"));
+                }
+            }
+        }
+    }
+
+    async fn connect(&self, setup: &McpSetup) -> Result<Live, Unconnected> {
         let changed = Arc::new(Notify::new());
         let listener = Listener { log: self.log.clone(), changed: changed.clone() };
         let within = self.config.start_timeout;
         match &self.config.way {
             McpWay::Stdio { command, args, env } => {
                 let launching = (setup.launch)(command.clone(), args.clone(), env.clone());
-                let launched = launching.await.map_err(|error| format!("cannot start {command}: {error}"))?;
+                let launched = launching.await;
+                let launched = launched.map_err(|error| format!("cannot start {command}: {error}"))?;
                 let reading = tokio::spawn(follow(launched.log, self.log.clone()));
                 let transport = tokio::io::split(launched.stream);
                 match client::connect(transport, listener, within).await {
@@ -236,13 +304,22 @@ impl Server {
                         launched.process.end().await;
                         // Its last words say why.
                         let _ = timeout(LAST_WORDS, reading).await;
-                        Err(self.with_last_words(why))
+                        Err(Unconnected::Failed(self.with_last_words(why.to_string())))
                     }
                 }
             }
             McpWay::Http { url, headers } => {
-                let transport = remote::streamable(url, headers).await?;
-                let connection = client::connect(transport, listener, within).await?;
+                let connection = match setup.sign_ins.manager(&self.config).await? {
+                    None => {
+                        let transport = remote::streamable(url, headers, |client| client).await?;
+                        client::connect(transport, listener, within).await?
+                    }
+                    Some(manager) => {
+                        let through = |client| AuthClient::new(client, manager);
+                        let transport = remote::streamable(url, headers, through).await?;
+                        client::connect(transport, listener, within).await?
+                    }
+                };
                 Ok(Live { connection, process: None, reading: None, changed })
             }
             McpWay::Sse { url, headers } => {

@@ -19,7 +19,7 @@ use super::facts::{McpFacts, McpState};
 use super::names::McpToolInfo;
 use super::reading::{self, McpPrompt};
 use super::server::Server;
-use super::{Launch, McpContent, McpError, McpReply, McpSources};
+use super::{Launch, McpContent, McpError, McpReply, McpSources, SignIns};
 
 /// How long a call waits for a server that is starting.
 const START_WAIT: Duration = Duration::from_secs(15);
@@ -34,6 +34,7 @@ pub struct McpSetup {
     pub head_start: Duration,
     /// What the entries of agent files may name.
     pub sources: McpSources,
+    pub sign_ins: SignIns,
 }
 
 /// A handle to servers; clones share them. The default has none, and starts none.
@@ -149,6 +150,14 @@ impl McpServers {
         Ok(())
     }
 
+    /// Lets the user sign in to a server; its state says where. Returns `false` if it does not wait for that.
+    ///
+    /// # Errors
+    /// Returns that there is none of that name.
+    pub fn login(&self, name: &str) -> Result<bool, McpError> {
+        self.find(name).map(|server| server.login())
+    }
+
     /// Waits until no server that `counts` is on its way any more, for so long at most.
     pub async fn settled(&self, counts: impl Fn(&str) -> bool, within: Duration) {
         let mut changes = self.changes();
@@ -174,7 +183,7 @@ impl McpServers {
     ) -> Result<McpReply, McpError> {
         let server = self.find(server)?;
         let peer = self.connected(&server, stop).await?;
-        client::call(&peer, (tool, args), server.config().call_timeout, stop).await
+        server.heeding(client::call(&peer, (tool, args), server.config().call_timeout, stop).await)
     }
 
     /// Returns the prompts of all that are connected, each with its server.
@@ -194,7 +203,7 @@ impl McpServers {
     pub async fn read(&self, server: &str, uri: &str, stop: &CancellationToken) -> Result<Vec<McpContent>, McpError> {
         let server = self.find(server)?;
         let peer = self.connected(&server, stop).await?;
-        reading::read(&peer, uri, server.config().call_timeout, stop).await
+        server.heeding(reading::read(&peer, uri, server.config().call_timeout, stop).await)
     }
 
     /// Returns the text of a prompt of a server.
@@ -209,7 +218,7 @@ impl McpServers {
     ) -> Result<Vec<McpContent>, McpError> {
         let server = self.find(server)?;
         let peer = self.connected(&server, stop).await?;
-        reading::prompt(&peer, (prompt, arguments), server.config().call_timeout, stop).await
+        server.heeding(reading::prompt(&peer, (prompt, arguments), server.config().call_timeout, stop).await)
     }
 
     async fn connected(

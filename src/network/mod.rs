@@ -32,8 +32,8 @@ pub fn without_certificates(settings: ClientBuilder) -> reqwest::Result<Client> 
     settings.tls_certs_only([]).build()
 }
 
-/// A second installation fails, which is as good.
-fn install_provider() {
+/// Makes TLS of this process that of the crate `ring`. A second installation fails, which is as good.
+pub fn install_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

@@ -184,7 +184,8 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let skills = Arc::new(skills(options.kind, (&library, &plugins), &environment, (&place, &ground)));
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
     let known = (&environment, paths.as_ref(), &config);
-    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins), &services);
+    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins), &services)
+        .with_sign_ins(paths.as_ref(), &secrets);
     let files = (&*library, &*skills);
     let trust = trust::look(&options, (&rules, &more), files, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {

@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
+use super::sign_in::sign_ins;
 use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
@@ -20,11 +21,12 @@ use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
 use crate::mcp::{
     FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, ProjectChoice,
-    ServerProcess,
+    ServerProcess, SignIns,
 };
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::provider::table::ProviderEnv;
+use crate::session::Secrets;
 use crate::tool::{ServedProgram, Shell};
 
 /// How long the start of a session waits for the user's list of servers.
@@ -44,6 +46,7 @@ pub struct ConfiguredServers {
     pub project: FoundServers,
     /// Those that the file of the main agent (`--agent`) defines.
     pub of_main_agent: Vec<(String, Value)>,
+    pub sign_ins: SignIns,
 }
 
 impl ConfiguredServers {
@@ -74,7 +77,15 @@ impl ConfiguredServers {
             variables: Some(Arc::new(move |name| variables.get(name).map(str::to_owned))),
         };
         let project = sources.of_project();
-        Self { sources, project, of_main_agent: Vec::new() }
+        Self { sources, project, ..Self::default() }
+    }
+
+    /// Keeps sign-ins, and lets users sign in.
+    #[must_use]
+    pub(super) fn with_sign_ins(self, paths: Option<&Paths>, secrets: &Secrets) -> Self {
+        let project = self.sources.project.clone().into_iter().collect();
+        let sign_ins = sign_ins(paths, secrets, (project, self.sources.keys.clone()));
+        Self { sign_ins, ..self }
     }
 
     /// Adds the servers that the main agent's file defines, unless it is the project's: nobody was shown their commands.
@@ -153,7 +164,12 @@ pub(super) fn of_session(
         return McpServers::default();
     }
     let launch = launcher(shell.clone(), cwd.to_path_buf());
-    McpServers::new(McpSetup { launch, head_start, sources: configured.sources.clone() })
+    McpServers::new(McpSetup {
+        launch,
+        head_start,
+        sources: configured.sources.clone(),
+        sign_ins: configured.sign_ins.clone(),
+    })
 }
 
 /// Emits how the servers are, whenever that changes.
@@ -202,6 +218,15 @@ impl Bootstrap {
     #[must_use]
     pub fn known_mcp_servers(&self) -> (Vec<McpConfig>, Vec<Diagnostic>) {
         self.servers.all(&self.trust)
+    }
+
+    /// Returns one of them. Blocks.
+    ///
+    /// # Errors
+    /// Returns that there is none of that name.
+    pub fn mcp_server(&self, name: &str) -> anyhow::Result<McpConfig> {
+        let known = self.known_mcp_servers().0.into_iter().find(|server| server.name == name);
+        known.ok_or_else(|| anyhow::anyhow!("no MCP server {name:?} here; see belvedere mcp list"))
     }
 }
 

@@ -26,6 +26,7 @@ mod saved_session;
 pub mod servers;
 mod session_handles;
 mod settings;
+mod sign_in;
 mod signals;
 mod status_line;
 mod trust;

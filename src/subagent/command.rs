@@ -91,6 +91,10 @@ pub enum Command {
     TestSandbox {
         path: PathBuf,
     },
+    /// Signs the user in to an MCP server that wants it, by their browser.
+    SignIn {
+        server: String,
+    },
     /// Says how the MCP servers are, and starts one anew if it is named.
     Servers {
         restart: Option<String>,

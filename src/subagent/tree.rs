@@ -373,6 +373,19 @@ impl Tree {
         Some(Agent { tools: self.offered_tools(own), ..agent.clone() })
     }
 
+    /// Signs the user in to a server, and says where that goes on.
+    pub(in crate::subagent) async fn sign_in(&self, server: &str) {
+        let name = sanitize_line(server);
+        let said = match self.setup().servers.login(server) {
+            Ok(true) => format!(
+                "Sign in to {name} in your browser: /mcp {name} shows the address, /mcp login {name} again copies it."
+            ),
+            Ok(false) => format!("{name} does not wait for you to sign in; see /mcp."),
+            Err(error) => format!("{}.", sanitize_line(&error.to_string())),
+        };
+        self.sink().notify(said).await;
+    }
+
     /// Says how the MCP servers are, and starts one anew if it is named, or says why not.
     pub(in crate::subagent) async fn look_at_servers(&self, restart: Option<String>) {
         if let Some(name) = restart

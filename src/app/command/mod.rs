@@ -164,8 +164,16 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("permissions", "", "show permissions and rules, or revoke an answer", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
-    SlashCommand::new("mcp", "[NAME|restart NAME]", "show the MCP servers, or restart one", servers::slash)
-        .plain("lists the MCP servers; /mcp NAME shows one, /mcp restart NAME restarts it.", Plain::mcp),
+    SlashCommand::new(
+        "mcp",
+        "[[restart|login] NAME]",
+        "show the MCP servers; restart, sign in",
+        servers::slash,
+    )
+    .plain(
+        "lists the MCP servers; /mcp NAME shows one, /mcp restart NAME restarts it, /mcp login NAME signs you in.",
+        Plain::mcp,
+    ),
     SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear()).plain(
         "starts a new conversation; while agents are running, a second /clear stops them.",
         |plain, _| {

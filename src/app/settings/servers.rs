@@ -5,13 +5,13 @@
 use crate::app::action::Action;
 use crate::app::composer::Candidate;
 use crate::app::lists::{ListCell, ListEntry, ListKind, ListStyle, cell};
-use crate::app::{App, Popup};
+use crate::app::{App, Effect, Popup};
 use crate::mcp::{McpFacts, McpState};
 use crate::message::sanitize_line;
 use crate::subagent::Command;
 
 /// How the command is written.
-pub const MCP_USAGE: &str = "/mcp [NAME | restart NAME]";
+pub const MCP_USAGE: &str = "/mcp [[restart | login] NAME]";
 
 /// What is asked of `/mcp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum McpCommand {
     List,
     Show(String),
     Restart(String),
+    /// Signs in to one that wants it.
+    Login(String),
 }
 
 impl McpCommand {
@@ -28,6 +30,7 @@ impl McpCommand {
         match words.trim().split_once(char::is_whitespace) {
             None if words.trim().is_empty() => Self::List,
             Some(("restart" | "reconnect", name)) => Self::Restart(name.trim().to_owned()),
+            Some(("login" | "auth" | "authenticate", name)) => Self::Login(name.trim().to_owned()),
             _ => Self::Show(words.trim().to_owned()),
         }
     }
@@ -62,7 +65,7 @@ fn row(server: &McpFacts, columns: u16) -> ListEntry {
     let state = match server.state {
         McpState::Connected => ListStyle::Accent,
         McpState::Starting | McpState::Off(_) => ListStyle::Muted,
-        McpState::Waiting(_) | McpState::Failed(_) => ListStyle::Text,
+        McpState::Waiting(_) | McpState::Failed(_) | McpState::SignIn(_) | McpState::SigningIn(_) => ListStyle::Text,
     };
     let mut cells = vec![
         cell(sanitize_line(&server.name), ListStyle::Text).wide(if columns >= 70 { 20 } else { 14 }),
@@ -107,6 +110,17 @@ fn show(app: &mut App, server: &McpFacts) {
     app.overlay.open(Popup::Text { title, body: server.page(), scroll: 0 });
 }
 
+/// Begins to sign in to a server; once that waits for the browser, copies the address.
+fn login(app: &mut App, name: String) {
+    let state = app.settings.servers.iter().find(|server| server.name == name).map(|server| &server.state);
+    if let Some(McpState::SigningIn(address)) = state {
+        app.out.push(Effect::Copy(address.clone()));
+        app.out.inform("the address is copied: open it in your browser");
+    } else {
+        app.out.send(Command::SignIn { server: name });
+    }
+}
+
 pub(in crate::app) fn slash(app: &mut App, words: &str) {
     match McpCommand::parse(words) {
         McpCommand::List => {
@@ -118,5 +132,6 @@ pub(in crate::app) fn slash(app: &mut App, words: &str) {
             None => app.out.warn(format!("no MCP server {}; usage: {MCP_USAGE}", sanitize_line(&name))),
         },
         McpCommand::Restart(name) => app.out.send(Command::Servers { restart: Some(name) }),
+        McpCommand::Login(name) => login(app, name),
     }
 }

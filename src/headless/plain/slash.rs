@@ -109,6 +109,7 @@ impl PlainSession for Session {
             McpCommand::List => self.say(self.facts.servers()),
             McpCommand::Show(name) => self.say(self.facts.server(&name)),
             McpCommand::Restart(name) => self.order(Command::Servers { restart: Some(name) }),
+            McpCommand::Login(name) => self.order(Command::SignIn { server: name }),
         }
     }
 

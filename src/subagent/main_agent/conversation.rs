@@ -215,6 +215,7 @@ impl Conversation {
             Command::TrustFolder { trusted } => self.tree.trust_folder(trusted).await,
             Command::ChangeSandbox(change) => self.tree.change_sandbox(change).await,
             Command::TestSandbox { path } => self.tree.test_sandbox(path).await,
+            Command::SignIn { server } => self.tree.sign_in(&server).await,
             Command::Servers { restart } => self.tree.look_at_servers(restart).await,
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
             Command::UseModel { agent, name } if agent.is_main() => self.use_model(name),

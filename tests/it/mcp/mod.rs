@@ -7,12 +7,13 @@ mod mentions;
 mod offer;
 mod remote;
 mod servers;
+mod sign_in;
 
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use belvedere::mcp::{LaunchedServer, McpConfig, McpScope, McpServers, McpSetup, McpWay, ServerProcess};
+use belvedere::mcp::{LaunchedServer, McpConfig, McpScope, McpServers, McpSetup, McpWay, ServerProcess, SignIns};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -50,6 +51,7 @@ pub(super) fn in_process(heard: &Heard, gate: &Arc<tokio::sync::Notify>) -> McpS
     McpServers::new(McpSetup {
         head_start: Duration::ZERO,
         sources: belvedere::mcp::McpSources::default(),
+        sign_ins: SignIns::default(),
         launch: Arc::new(move |command, _, _| {
             let (heard, gate) = (heard.clone(), gate.clone());
             async move {
@@ -74,6 +76,7 @@ pub(super) fn config(name: &str, command: &str) -> McpConfig {
         call_timeout: Duration::from_mins(1),
         start_timeout: Duration::from_secs(20),
         off: None,
+        sign_in: belvedere::mcp::SignInSettings::default(),
     }
 }
 
