@@ -164,13 +164,7 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("permissions", "", "show permissions and rules, or revoke an answer", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
-    SlashCommand::new(
-        "mcp",
-        "[[restart|login] NAME]",
-        "show the MCP servers; restart, sign in",
-        servers::slash,
-    )
-    .plain(
+    SlashCommand::new("mcp", "[[restart|login] NAME]", "show the MCP servers; restart, sign in", servers::slash).plain(
         "lists the MCP servers; /mcp NAME shows one, /mcp restart NAME restarts it, /mcp login NAME signs you in.",
         Plain::mcp,
     ),

@@ -104,9 +104,12 @@ fn kind(request: &ApprovalRequest) -> &'static str {
 /// Does a day of work and counts the questions by kind. Each is answered like this.
 async fn count(
     (sandbox, shell): (Option<belvedere::sandbox::Sandbox>, Shell),
-    outside: &std::path::Path,
     answer: &Answer,
 ) -> BTreeMap<&'static str, usize> {
+    // One for each day: what one has pushed, the next could not push over.
+    let outside = tempfile::tempdir().unwrap();
+    let outside = outside.path().canonicalize().unwrap();
+    git(&outside, ["init", "-q", "--bare", "remote.git"]);
     let commands = COMMANDS.map(|command| command.replace("OUTSIDE", &outside.display().to_string()));
     let commands = commands.iter().map(|command| ("Bash", json!({"command": command})));
     let all: Vec<(&str, Value)> = commands.chain(calls()).collect();
@@ -160,7 +163,6 @@ async fn count(
 async fn a_day_of_work_asks_little() {
     let outside = tempfile::tempdir().unwrap();
     let outside = outside.path().canonicalize().unwrap();
-    git(&outside, ["init", "-q", "--bare", "remote.git"]);
     let cage = tempfile::tempdir().unwrap();
     let Some((sandbox, inside)) = sandboxed(cage.path(), &[]).await else { return };
     let begun = std::time::Instant::now();
@@ -168,9 +170,9 @@ async fn a_day_of_work_asks_little() {
         sandbox.policy(Some(&outside), None).unwrap();
     }
     println!("100 policies took {:?}", begun.elapsed());
-    let before = count((None, shell()), &outside, &Answer::Once).await;
-    let once = count((Some(sandbox.clone()), inside.clone()), &outside, &Answer::Once).await;
-    let session = count((Some(sandbox), inside), &outside, &Answer::Always).await;
+    let before = count((None, shell()), &Answer::Once).await;
+    let once = count((Some(sandbox.clone()), inside.clone()), &Answer::Once).await;
+    let session = count((Some(sandbox), inside), &Answer::Always).await;
     println!("without the sandbox: {before:?}\nin it: {once:?}\nwith answers for the session: {session:?}");
     let sum = |counted: &BTreeMap<&str, usize>| counted.values().sum::<usize>();
     assert_eq!([sum(&before), sum(&once), sum(&session)], [45, 15, 9]);
