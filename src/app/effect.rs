@@ -22,7 +22,11 @@ pub enum Effect {
     /// List or change memory files; what comes of it arrives as `Event::Memory`.
     Memory(MemoryRequest),
     /// Read a picture and keep it; what comes of it arrives as `Event::Picture`.
-    AttachPicture(PictureSource),
+    AttachPicture {
+        source: PictureSource,
+        /// Which of those that are being read.
+        place: u32,
+    },
     /// Tell the command of the user's status line of the session; its rows come back as `Event::StatusLineWritten`.
     RunStatusLine(StatusLineFacts),
     /// Read skills and commands anew; they come back as `Event::SkillsListed`.

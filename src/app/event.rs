@@ -48,7 +48,10 @@ pub enum Event {
     /// What came of a request for memory files.
     Memory(MemoryAnswer),
     /// What came of a picture that was pasted.
-    Picture(PictureNews),
+    Picture {
+        place: u32,
+        news: PictureNews,
+    },
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

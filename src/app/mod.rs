@@ -205,9 +205,12 @@ impl App {
             Event::LogRead(news) if matches!(news.span, LogSpan::Output(_)) => overlay::outputs::read(self, news),
             Event::LogRead(news) => self.view.on_log_read(news),
             Event::AgentFiles(news) => self.on_agent_files(news),
-            Event::Picture(news) => {
-                self.messages.on_picture(news, &mut self.out);
+            Event::Picture { place, news } => {
+                let is_due = self.messages.on_picture(place, news, &mut self.out);
                 self.edited();
+                if is_due {
+                    self.submit();
+                }
             }
             Event::ModelsListed { models, is_whole } => self.models.listed(models, is_whole),
             Event::SessionsListed(sessions) => self.sessions.listed(sessions),
@@ -296,6 +299,9 @@ impl App {
             drawn.reports.clear();
         }
         self.approvals.on_drawn(drawn.question.take(), &mut self.out);
+        if let Some(Popup::Questions(form)) = self.overlay.popup_mut() {
+            form.on_shown(drawn.list.iter().map(|(_, row)| *row));
+        }
         self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));
         if let Some((agent, cell)) = self.view.on_drawn(&mut drawn, &mut self.agents, &mut self.out) {
             overlay::outputs::open_cell(self, agent, cell);

@@ -147,7 +147,7 @@ impl EffectRunner {
                 Ok(program) => return Ok(program.map_or(AfterEffect::Done, AfterEffect::Outside)),
                 Err(why) => drop(self.back.send(Event::Memory(MemoryAnswer::Failed(why)))),
             },
-            Effect::AttachPicture(source) => self.attach(source),
+            Effect::AttachPicture { source, place } => self.attach(source, place),
             Effect::ListSkills => self.list_skills(),
             Effect::EditSkill(path) => return Ok(self.edit_skill(path)),
             Effect::ListModels => self.list_models(),
@@ -257,11 +257,11 @@ impl EffectRunner {
     }
 
     /// Keeps a picture with those of the session.
-    fn attach(&self, source: PictureSource) {
-        let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
+    fn attach(&self, source: PictureSource, place: u32) {
+        let (store, cwd) = (self.store.as_ref().map(|store| store.pictures()), Arc::clone(&self.cwd));
         self.in_background(move || {
-            let store = store.context("this session is not saved: no image can be attached")?;
-            Ok(Some(Event::Picture(pictures::attach(source, &store.pictures(), &cwd))))
+            let news = pictures::attach(source, store.as_ref(), &cwd);
+            Ok(Some(Event::Picture { place, news }))
         });
     }
 

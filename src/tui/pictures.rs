@@ -27,7 +27,7 @@ const READERS: [(&str, &[&str], Option<&str>); 5] = [
 ];
 
 /// Attaches a picture, and says what came of it. Blocks.
-pub(super) fn attach(source: PictureSource, pictures: &PictureStore, cwd: &Path) -> PictureNews {
+pub(super) fn attach(source: PictureSource, pictures: Option<&PictureStore>, cwd: &Path) -> PictureNews {
     let (bytes, name, pasted) = match source {
         PictureSource::Clipboard => (in_clipboard(cwd), "the clipboard".to_owned(), None),
         PictureSource::File { path, pasted } => {
@@ -43,6 +43,7 @@ pub(super) fn attach(source: PictureSource, pictures: &PictureStore, cwd: &Path)
         }
     };
     let kept = bytes.and_then(|bytes| {
+        let pictures = pictures.ok_or("cannot be attached: this session is not saved")?;
         let picture = FittedPicture::of(bytes)?;
         let number = pictures.keep(&picture.bytes).map_err(|error| format!("cannot be kept: {error}"))?;
         Ok((number, picture.words()))

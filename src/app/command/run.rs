@@ -33,6 +33,12 @@ impl App {
         if text.trim().is_empty() {
             return;
         }
+        if self.messages.is_attaching() {
+            self.messages.hold();
+            self.edited();
+            let key = self.keymap().chord_of(Context::Composer, Action::Interrupt).unwrap_or_default();
+            return self.out.inform(format!("sent once the image is attached · {key} keeps it here"));
+        }
         self.view.take_clicked();
         // What a paste holds is a message: a sign means something only where it stands on the screen.
         let has_sign = self.messages.composer().text().trim_start().starts_with('/');

@@ -52,6 +52,12 @@ impl Chips {
         mark
     }
 
+    /// Keeps a text under a label that is given.
+    pub(super) fn add_as(&mut self, label: &str, text: &str) {
+        self.chips.retain(|(known, _)| known != label);
+        self.chips.push((label.to_owned(), sanitize(text).into_owned()));
+    }
+
     pub(super) fn clear(&mut self) {
         self.chips.clear();
     }

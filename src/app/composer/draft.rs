@@ -33,6 +33,31 @@ impl Draft {
         self.editor.lines()
     }
 
+    /// Puts the mark of a picture in the place of a label. It is removed whole.
+    pub(super) fn attach(&mut self, label: &str, number: u32) {
+        let mark = self.chips.add_picture(number);
+        self.put(label, &format!("{mark} "));
+    }
+
+    /// Puts a paste in the place of a label.
+    pub(super) fn paste(&mut self, label: &str, text: &str) {
+        let shown = self.chips.add(text).unwrap_or_else(|| sanitize(text.trim_end_matches('\r')).into_owned());
+        self.put(label, &shown);
+    }
+
+    /// Puts a text in the place of a label. The cursor stays where it is in the text around it.
+    pub(super) fn put(&mut self, label: &str, text: &str) {
+        let all = self.editor.text();
+        let Some(at) = all.find(label).map(|byte| all[..byte].chars().count()) else { return };
+        let (end, cursor) = (at + label.chars().count(), self.editor.offset());
+        self.editor.replace(at..end, text);
+        if cursor < end {
+            self.editor.go(cursor.min(at));
+        } else {
+            self.editor.go(cursor - end + at + text.chars().count());
+        }
+    }
+
     /// Returns the text as it would be sent.
     pub fn expanded(&self) -> String {
         self.chips.expand(&self.editor.text())

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::files::FileIndex;
 use super::intent::MessageIntent;
+use super::pictures::Attaching;
 use super::{Addressee, Candidate, Composer, Draft, History};
 use crate::app::agents::requests::PendingRequests;
 use crate::app::command::candidates;
@@ -50,6 +51,7 @@ pub(in crate::app) struct Messages {
     editing: Option<AgentId>,
     /// The mark of what was handed on to be kept.
     kept: u64,
+    pub(super) attaching: Attaching,
 }
 
 /// A message that waits to be read.
@@ -83,6 +85,7 @@ impl Messages {
             label: None,
             editing: None,
             kept: 0,
+            attaching: Attaching::default(),
         };
         messages.kept = messages.mark();
         messages
@@ -166,6 +169,9 @@ impl Messages {
 
     /// Says before the text where it goes: to a subagent, or where its signs send it.
     fn show_label(&mut self) {
+        if self.is_held() {
+            return self.composer.set_sign(Some("→ once attached".to_owned()));
+        }
         let intent = match self.target {
             None => MessageIntent::of(&self.composer.text()).label().map(str::to_owned),
             Some(_) => None,
@@ -272,6 +278,14 @@ impl Messages {
             } else {
                 self.drafts.insert(*agent, Draft::of(text));
             }
+        }
+    }
+
+    /// Changes the one text that this stands in, whoever it is for.
+    pub(super) fn end_attaching(&mut self, label: &str, change: impl Fn(&mut Draft)) {
+        let draft = self.composer.drafts_mut().into_iter().chain(self.drafts.values_mut());
+        if let Some(draft) = draft.into_iter().find(|draft| draft.editor.text().contains(label)) {
+            change(draft);
         }
     }
 

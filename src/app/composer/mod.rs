@@ -216,12 +216,16 @@ impl Composer {
         }
     }
 
-    /// Inserts the mark of a picture at the cursor. It is removed whole.
-    pub fn attach(&mut self, number: u32) {
+    /// Inserts what stands for a picture that is still being read. It is removed whole.
+    pub(super) fn begin_attaching(&mut self, label: &str, pasted: &str) {
         self.walked = false;
-        let label = self.draft.chips.add_picture(number);
-        self.draft.editor.insert(&label);
-        self.draft.editor.insert(" ");
+        self.draft.chips.add_as(label, pasted);
+        self.draft.editor.insert(label);
+    }
+
+    /// Returns what is being written here, and what was put aside.
+    pub(super) fn drafts_mut(&mut self) -> [&mut Draft; 2] {
+        [&mut self.draft, &mut self.stashed]
     }
 
     /// Takes a key that edits the text or moves in it; returns `false` if the key is none of these.

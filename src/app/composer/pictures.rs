@@ -1,7 +1,7 @@
 //! Pictures in the message that is being written.
 //!
-//! Owns which pastes are pictures, and the mark that stands for one. Leaves reading them to the front end. Invariant: what
-//! was pasted is in the message, as a picture or as text.
+//! Owns which pastes are pictures, what stands for one until it is attached, and the message that waits for that. Leaves
+//! reading them to the front end. Invariant: what was pasted is in the message, as a picture or as text, before it is sent.
 
 use super::messages::Messages;
 use crate::app::Effect;
@@ -89,28 +89,83 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Pictures that are still being read.
+#[derive(Debug, Default)]
+pub(super) struct Attaching {
+    /// The places in the text that wait for one.
+    places: Vec<u32>,
+    /// The text that the user has sent and that waits for its pictures, as it is shown.
+    held: Option<String>,
+}
+
+/// Returns what stands in the text until its picture is attached.
+fn label(place: u32) -> String {
+    match place {
+        1 => "[attaching…]".to_owned(),
+        place => format!("[attaching… {place}]"),
+    }
+}
+
 impl Messages {
     /// Takes what was pasted: a text, or what stands for a picture.
     pub(in crate::app) fn paste(&mut self, text: &str, out: &mut Outbox) {
-        match PictureSource::of_paste(text) {
-            Some(source) => out.push(Effect::AttachPicture(source)),
-            None => self.composer_mut().paste(text),
-        }
+        let Some(source) = PictureSource::of_paste(text) else { return self.composer_mut().paste(text) };
+        let place = self.attaching.places.iter().max().map_or(1, |last| last + 1);
+        self.attaching.places.push(place);
+        self.composer_mut().begin_attaching(&label(place), text);
+        out.push(Effect::AttachPicture { source, place });
     }
 
-    pub(in crate::app) fn on_picture(&mut self, news: PictureNews, out: &mut Outbox) {
-        match news {
+    /// Returns `true` if a picture of the text is still being read.
+    pub(in crate::app) fn is_attaching(&self) -> bool {
+        let waits = |text: &str| self.attaching.places.iter().any(|place| text.contains(&label(*place)));
+        !self.attaching.places.is_empty() && waits(&self.composer().text())
+    }
+
+    /// Returns `true` if what is written will be sent once its pictures are attached.
+    pub(in crate::app) fn is_held(&self) -> bool {
+        self.attaching.held.is_some() && self.attaching.held.as_deref() == Some(&self.composer().text())
+    }
+
+    /// Sends what is written once its pictures are attached, unless it is changed before.
+    pub(in crate::app) fn hold(&mut self) {
+        self.attaching.held = Some(self.composer().text());
+    }
+
+    /// Sends nothing later. Returns `true` if something was to be sent.
+    pub(in crate::app) fn let_go(&mut self) -> bool {
+        let was_held = self.is_held();
+        self.attaching.held = None;
+        was_held
+    }
+
+    /// Takes what came of a picture. Returns `true` if the text is to be sent now.
+    pub(in crate::app) fn on_picture(&mut self, place: u32, news: PictureNews, out: &mut Outbox) -> bool {
+        let was_held = self.let_go();
+        self.attaching.places.retain(|waiting| *waiting != place);
+        let label = label(place);
+        let failed = match news {
             PictureNews::Attached { number, words } => {
-                self.composer_mut().attach(number);
+                self.end_attaching(&label, |draft| draft.attach(&label, number));
                 out.answer(format!("image #{number}: {words}"));
+                false
             }
             PictureNews::Text { pasted, why } => {
-                self.composer_mut().paste(&pasted);
-                if let Some(why) = why {
+                self.end_attaching(&label, |draft| draft.paste(&label, &pasted));
+                if let Some(why) = &why {
                     out.warn(format!("not attached: {why}"));
                 }
+                why.is_some()
             }
-            PictureNews::Nothing { why } => out.warn(why),
+            PictureNews::Nothing { why } => {
+                self.end_attaching(&label, |draft| draft.put(&label, ""));
+                out.warn(why);
+                true
+            }
+        };
+        if was_held && !failed && self.is_attaching() {
+            self.hold();
         }
+        was_held && !failed && !self.is_attaching()
     }
 }

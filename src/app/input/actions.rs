@@ -7,7 +7,6 @@ use super::keymap::Context;
 use super::{Handled, second_press};
 use crate::app::agent_files::FilesAct;
 use crate::app::agents::plain_text::as_text;
-use crate::app::composer::pictures::PictureSource;
 use crate::app::overlay::question_form;
 use crate::app::settings::models;
 use crate::app::wizard::WizardAct;
@@ -195,9 +194,13 @@ impl App {
                 self.edited();
             }
             Action::Stash => self.stash(),
-            Action::Paste => self.out.push(Effect::AttachPicture(PictureSource::Clipboard)),
+            Action::Paste => {
+                self.messages.paste("", &mut self.out);
+                self.edited();
+            }
             Action::HistorySearch => self.messages.composer_mut().start_search(),
             Action::Editor if self.focus() == Focus::Approvals => self.approvals.open_editor(&mut self.out),
+            Action::Editor if self.messages.is_attaching() => self.out.inform("wait until the image is attached"),
             Action::Editor => self.messages.open_editor(&mut self.out),
             Action::CycleMode => self.set_mode(self.status.mode.next()),
             Action::Interrupt => second_press::interrupt(self),

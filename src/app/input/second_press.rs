@@ -11,6 +11,10 @@ use crate::subagent::{Children, Command};
 
 /// Interrupts the main agent at the second press; the subagents that it waits for go on.
 pub(super) fn interrupt(app: &mut App) {
+    if app.messages.let_go() {
+        app.edited();
+        return app.out.inform("not sent; the text is still here");
+    }
     if commands::stop_own(app) {
         return;
     }

@@ -1,8 +1,8 @@
 //! The form in which the user answers an agent's questions: one after the other, by keys or by the mouse.
 //!
 //! Owns what is chosen and written. Leaves drawing to the views, and what becomes of the answers to `approvals`.
-//! Invariants: nothing is answered within [`GUARD`] of the form's opening; what is written stays while one looks at other
-//! questions.
+//! Invariants: nothing is answered within [`GUARD`] of the form's opening, and no key takes what no frame has shown; what
+//! is written stays while one looks at other questions.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -33,11 +33,19 @@ pub struct FormQuestion {
     pub picked: BTreeSet<usize>,
     pub other: LineEdit,
     pub is_answered: bool,
+    /// The rows that a frame has shown below the whole question, each with its whole label.
+    seen: BTreeSet<usize>,
 }
 
 impl FormQuestion {
     fn new(asked: UserQuestion) -> Self {
-        Self { asked, row: 0, picked: BTreeSet::new(), other: LineEdit::default(), is_answered: false }
+        let (picked, seen, other) = (BTreeSet::new(), BTreeSet::new(), LineEdit::default());
+        Self { asked, row: 0, picked, other, is_answered: false, seen }
+    }
+
+    /// Returns `true` if the selected row was shown.
+    fn is_seen(&self) -> bool {
+        self.seen.contains(&self.row)
     }
 
     /// Returns `true` if the user's own words are selected.
@@ -110,6 +118,13 @@ impl QuestionForm {
         self.questions.get(self.at).is_some_and(FormQuestion::is_on_other)
     }
 
+    /// Takes note of the rows that a frame has shown.
+    pub(in crate::app) fn on_shown(&mut self, rows: impl Iterator<Item = usize>) {
+        if let Some(one) = self.present() {
+            one.seen.extend(rows);
+        }
+    }
+
     fn move_by(&mut self, step: isize) {
         if let Some(one) = self.present() {
             one.row = one.row.saturating_add_signed(step).min(one.asked.options.len());
@@ -133,6 +148,8 @@ impl QuestionForm {
     }
 }
 
+const UNSEEN: &str = "look at it first, then answer; enlarge the terminal if it is not there";
+
 /// Returns what an answer is filled in with.
 pub(in crate::app) fn popup(form: AnswerForm, now: Instant) -> Popup {
     match form {
@@ -149,11 +166,10 @@ pub(super) fn act(app: &mut App, action: Action) -> Handled {
         Action::MoveDown => form.move_by(1),
         Action::NextQuestion => form.turn(1),
         Action::PreviousQuestion => form.turn(-1),
-        Action::Toggle => {
-            if let Some(one) = form.present() {
-                one.toggle();
-            }
-        }
+        Action::Toggle => match form.present() {
+            Some(one) if one.is_seen() => one.toggle(),
+            _ => app.out.inform(UNSEEN),
+        },
         Action::Accept => accept(app),
         Action::Leave => {
             app.overlay.close();
@@ -171,6 +187,9 @@ fn accept(app: &mut App) {
         return app.out.inform("too quick: read it first, then answer");
     }
     let Some(one) = form.present() else { return };
+    if !one.is_seen() {
+        return app.out.inform(UNSEEN);
+    }
     if !one.accept() {
         return app.out.inform("write your answer first");
     }

@@ -142,7 +142,7 @@ pub(in crate::app) fn is_harmless(effect: &Effect) -> bool {
         | Effect::SetTitle(_)
         | Effect::Notify(_)
         | Effect::Remember(_)
-        | Effect::AttachPicture(_)
+        | Effect::AttachPicture { .. }
         | Effect::Export { .. } => false,
     }
 }

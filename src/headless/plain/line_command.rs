@@ -62,8 +62,11 @@ pub(super) fn read(line: &str, question: Question) -> LineCommand<'_> {
             LineCommand::Answer(Answer::No { comment: Some(reason.to_owned()) })
         }
         ("s" | "S" | "show", "") => LineCommand::Show,
-        _ if question == Question::Open => {
-            return LineCommand::Unclear("answer the question first: y, a, w, p, n or s");
+        _ if question == Question::Open && !matches!(intent, MessageIntent::Run(_)) => {
+            return LineCommand::Unclear(match intent {
+                MessageIntent::HandOff(_) => "not handed on: answer the question first",
+                _ => "answer the question first: y, a, w, p, n or s",
+            });
         }
         _ => {
             return match intent {

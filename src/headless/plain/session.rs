@@ -21,7 +21,7 @@ use super::rewinding::Rewinding;
 use super::rows::lines;
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status};
-use crate::app::SlashCommand;
+use crate::app::{MessageIntent, SlashCommand};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::memory::MemoryReader;
@@ -322,7 +322,8 @@ impl Session {
     fn choose(&mut self, typed: &str) -> bool {
         let is_no = matches!(typed.split_whitespace().next(), None | Some("n" | "no" | "s" | "show"));
         let asks = self.renderer.open().is_some_and(|request| request.questions().is_some());
-        if !asks || is_no || typed.starts_with('/') {
+        let is_order = typed.trim_start().starts_with('/') || MessageIntent::of(typed) != MessageIntent::Send;
+        if !asks || is_no || is_order {
             return false;
         }
         if self.renderer.open().is_some_and(|request| !self.asked.counts_for(&request.id)) {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Cancel, EventKind, SessionEvent, ToolEvent};
-use crate::message::{AgentId, INTERRUPTED, sanitize, sanitize_line};
+use crate::message::{AgentId, INTERRUPTED, columns, reveal_line, sanitize, sanitize_line};
 use crate::permission::{
     Access, AccessKind, Answer, ApprovalId, ApprovalRequest, PermissionMode, Preview, QuestionAnswer, ToolKind,
     UserQuestion,
@@ -182,12 +182,12 @@ impl Tool for AskUserQuestion {
     }
 }
 
-/// Says what is wrong with questions, if anything is.
-/// Characters of a label, which is the answer, and has to be seen whole.
+/// Columns of a label, which is the answer, and has to be seen whole.
 const MAX_LABEL: usize = 50;
-/// Characters of a question.
+/// Columns of a question.
 const MAX_QUESTION: usize = 400;
 
+/// Says what is wrong with questions, if anything is.
 fn check(questions: &[UserQuestion]) -> Result<(), String> {
     if questions.is_empty() || questions.len() > MAX_QUESTIONS {
         return Err(format!("Ask 1 to {MAX_QUESTIONS} questions at a time."));
@@ -203,13 +203,13 @@ fn check(questions: &[UserQuestion]) -> Result<(), String> {
         if labels.iter().any(|label| label.is_empty()) {
             return Err("An option has no label. Name it in 1 to 5 words.".to_owned());
         }
-        let is_long = |label: &&str| label.chars().nth(MAX_LABEL).is_some() || label.contains(['\n', '\r']);
+        let is_long = |label: &&str| shown_width(label) > MAX_LABEL || label.contains(['\n', '\r']);
         if labels.iter().any(is_long) {
             return Err(format!(
                 "A label is longer than a line of {MAX_LABEL} characters. Put the rest into its description."
             ));
         }
-        if one.question.chars().nth(MAX_QUESTION).is_some() {
+        if shown_width(&one.question) > MAX_QUESTION {
             return Err(format!("A question is longer than {MAX_QUESTION} characters. Shorten it."));
         }
         if (1..labels.len()).any(|at| labels[..at].contains(&labels[at])) {
@@ -223,6 +223,11 @@ fn check(questions: &[UserQuestion]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns the columns that a text takes with all that is hidden in it revealed.
+fn shown_width(text: &str) -> usize {
+    columns::width(&reveal_line(text))
 }
 
 /// Says what was answered, to the model and to whoever looks at the conversation.

@@ -180,3 +180,36 @@ async fn subagents_are_offered_no_question() {
     assert!(offered(&provider, 1).contains(&"TaskOutput".to_owned()), "its commands it can read");
     session.quit().await;
 }
+
+#[tokio::test]
+async fn texts_that_could_not_be_read_whole_are_asked_of_nobody() {
+    let ask = |question: &str, label: &str| {
+        let options = json!([{"label": label}, {"label": "B"}]);
+        json!({"call": "AskUserQuestion", "input": {"questions": [{"question": question, "options": options}]}})
+    };
+    let wide = "漢".repeat(26);
+    let calls = vec![
+        ask("Which?", &"x".repeat(51)),
+        ask("Which?", &wide),
+        ask("Which?", "two\nlines"),
+        ask("Which?", "over\rwritten"),
+        ask(&"x".repeat(401), "A"),
+        ask(&"\n".repeat(200).replace('\n', "x\n"), "A"),
+        ask(&"x".repeat(400), &format!("\u{1b}[2J{}\u{202e}", "x".repeat(45))),
+    ];
+    let lines = [reply(json!({"turn": 0}), calls), reply(json!({}), vec![json!({"say": "done"})])];
+    let (provider, mut session) = session(PermissionMode::Default, &lines, |_| {});
+    session.say("choose");
+    let request = asked(&mut session).await;
+    let questions = request.questions().unwrap();
+    assert_eq!(questions[0].question, "x".repeat(400), "only what fits is asked: {questions:?}");
+    session.send(Command::Answer { id: request.id, answer: Answer::No { comment: None } });
+    session.ended(AgentId::MAIN).await;
+    let texts = texts(&provider);
+    let (label, question) = ("A label is longer than a line of 50", "A question is longer than 400");
+    for (text, expected) in texts.iter().zip([label, label, label, label, question, question, "does not answer"]) {
+        assert!(text.contains(expected), "{expected}: {texts:?}");
+    }
+    assert_eq!(texts.len(), 7);
+    session.quit().await;
+}

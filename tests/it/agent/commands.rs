@@ -235,3 +235,22 @@ async fn a_message_is_handed_to_an_agent_in_the_background_and_its_report_wakes_
     assert!(format!("{:?}", main.messages).contains("fixed"));
     session.quit().await;
 }
+
+#[tokio::test]
+async fn a_command_of_the_users_own_begins_while_a_listener_takes_nothing() {
+    let mut parts = Parts::new(script(&[]));
+    let (listener, events) = tokio::sync::mpsc::channel(1);
+    parts.listeners = vec![listener];
+    let session = Session::start(parts);
+    for number in 1..=3 {
+        session.send(Command::RunForUser { line: format!("touch ran{number}") });
+    }
+    let all_ran = async {
+        while !(1..=3).all(|number| session.root().join(format!("ran{number}")).exists()) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_mins(1), all_ran).await.expect("they wait for the listener");
+    drop(events);
+    session.quit().await;
+}

@@ -5,6 +5,7 @@ use belvedere::message::AgentId;
 use belvedere::permission::{Answer, ApprovalRequest, PermissionMode, Preview};
 use belvedere::sandbox::{Sandbox, SandboxChange};
 use belvedere::subagent::Command;
+use belvedere::tool::CommandEvent;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -153,4 +154,30 @@ async fn without_the_sandbox_commands_ask() {
     it.answer(&asked, Answer::Once).await;
     assert!(!it.sandbox.is_on() && it.session.root().join("a.txt").exists());
     it.session.quit().await;
+}
+
+#[tokio::test]
+async fn what_a_command_in_the_background_leaves_where_nothing_may_be_written_is_named() {
+    let outside = tempfile::tempdir().unwrap();
+    let Some((sandbox, shell)) = sandboxed(outside.path(), &[]).await else { return };
+    let input = json!({"command": "echo obey > CLAUDE.md", "run_in_background": true});
+    let lines = [
+        reply(json!({"turn": 0}), vec![json!({"call": "Bash", "input": input})]),
+        reply(json!({}), vec![json!({"say": "done"})]),
+    ];
+    let parts = Parts::new(script(&lines));
+    let parts = Parts { tools: crate::support::tools_of(&shell), sandbox: Some(sandbox), ..parts };
+    let mut session = Session::start(parts);
+    session.say("go");
+    let how = session
+        .wait(|event| match &event.kind {
+            EventKind::Command(CommandEvent::Ended { how, .. }) => Some(how.clone()),
+            _ => None,
+        })
+        .await;
+    let root = session.root();
+    assert!(how.contains(&format!("{}/CLAUDE.md appeared while it ran", root.display())), "{how}");
+    assert!(how.contains(&format!("is now {}/CLAUDE.md.blocked-", root.display())), "{how}");
+    assert!(!root.join("CLAUDE.md").exists());
+    session.quit().await;
 }

@@ -178,3 +178,77 @@ fn a_question_that_is_withdrawn_closes_its_form() {
     assert!(stage.app.popup().is_none());
     assert!(stage.text().contains("no longer open"), "{}", stage.text());
 }
+
+#[test]
+fn two_presses_answer_one_question() {
+    let mut stage = asked(100, 30);
+    stage.keys("<alt+y>");
+    stage.draw();
+    stage.wait(1_000);
+    assert_eq!(answers(&stage.burst("<enter><enter>")), []);
+    stage.draw();
+    assert_eq!(answers(&stage.burst("<enter>")), [], "drawn, and not yet read");
+    assert!(stage.text().contains("Checks · 2 of 2") && stage.text().contains("too quick"), "{}", stage.text());
+    stage.wait(1_000);
+    assert_eq!(answers(&stage.burst("<enter>")).len(), 1, "once it was read");
+}
+
+/// Four options with labels as long as they may be, below the longest question.
+fn long_question(multi_select: bool) -> Vec<UserQuestion> {
+    let option = |at: usize| QuestionOption {
+        label: format!("{at}{}", " long label".repeat(5)).chars().take(50).collect(),
+        description: format!("what {at} means, {}", "in many words ".repeat(6)),
+        preview: None,
+    };
+    let question = format!("{} Which?", "word ".repeat(78));
+    vec![UserQuestion { question, header: String::new(), options: (1..=4).map(option).collect(), multi_select }]
+}
+
+#[test]
+fn no_key_takes_an_option_that_was_not_shown() {
+    for (width, height) in [(60, 15), (40, 20), (80, 24)] {
+        let mut stage = Stage::new(width, height).with_model();
+        ask(&mut stage, "AskUserQuestion", "Which?", Preview::Questions { questions: long_question(false) });
+        stage.keys("<alt+y>");
+        let text = stage.text();
+        assert!(text.contains("Which?") && text.contains("☐ 1 long label"), "{width}x{height}\n{text}");
+        stage.wait(1_000);
+        if height < 24 {
+            assert!(!text.contains("4 long label"), "{text}");
+            assert_eq!(answers(&stage.burst("<down><down><down><enter>")), [], "{width}x{height}");
+            assert!(stage.text().contains("look at it first"), "{}", stage.text());
+        }
+        stage.keys("<up><up><up><up><down>");
+        stage.draw();
+        let text = stage.text();
+        assert!(text.contains("☐ 2 long label"), "{text}");
+        let label = &long_question(false)[0].options[1].label;
+        let given = answers(&stage.keys("<enter>"));
+        assert_eq!(given, [Answer::Choices { answers: vec![chosen(&[label], None)] }], "{width}x{height}");
+    }
+    let mut stage = Stage::new(60, 15).with_model();
+    ask(&mut stage, "AskUserQuestion", "Which?", Preview::Questions { questions: long_question(true) });
+    stage.keys("<alt+y>");
+    stage.draw();
+    stage.wait(1_000);
+    stage.burst("<down><down><down>");
+    stage.keys("<space>");
+    assert!(stage.text().contains("look at it first"), "{}", stage.text());
+    let last = &long_question(true)[0].options[3].label;
+    let given = answers(&stage.keys("<space><enter>"));
+    assert_eq!(given, [Answer::Choices { answers: vec![chosen(&[last], None)] }], "it was checked once, seen");
+}
+
+#[test]
+fn a_question_that_is_not_shown_whole_is_not_answered() {
+    for (width, height) in [(60, 10), (60, 12), (30, 15), (40, 10)] {
+        let mut stage = Stage::new(width, height).with_model();
+        ask(&mut stage, "AskUserQuestion", "Which?", Preview::Questions { questions: long_question(false) });
+        stage.keys("<alt+y>");
+        assert!(matches!(stage.app.popup(), Some(Popup::Questions(_))), "{}", stage.text());
+        assert_eq!(answers(&stage.keys("<enter>")), [], "{width}x{height}");
+        stage.resize(60, 15);
+        stage.draw();
+        assert_eq!(answers(&stage.keys("<enter>")).len(), 1, "{width}x{height}");
+    }
+}

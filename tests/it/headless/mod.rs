@@ -1,6 +1,7 @@
 //! The real binary without a screen, as a shell runs it.
 
 mod canaries;
+mod choosing;
 mod context;
 mod free;
 mod plain;

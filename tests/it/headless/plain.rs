@@ -20,8 +20,13 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn start(bench: &Bench, args: &[&str]) -> Self {
-        let mut child =
-            bench.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        Self::start_with(bench, args, &[])
+    }
+
+    pub(super) fn start_with(bench: &Bench, args: &[&str], env: &[(&str, &str)]) -> Self {
+        let mut command = bench.command(args);
+        command.envs(env.iter().copied());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, input, output, seen: String::new() }
     }
@@ -96,6 +101,8 @@ fn an_approval_is_one_line_and_its_answer_is_a_letter() {
     );
     session.line("perhaps");
     session.until("answer the question first");
+    session.line("!touch made.txt");
+    session.until("not run: a command of your own is typed by itself");
     session.line("n not today");
     session.until("not today");
     assert!(!made.exists());

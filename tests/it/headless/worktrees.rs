@@ -40,6 +40,11 @@ async fn answer(State(changed): State<Changed>, body: Bytes) -> Response {
         }
         _ => json!({"type": "text", "text": "<summary>done</summary>"}),
     };
+    streamed(&block)
+}
+
+/// Returns a reply of one block as a service streams it.
+pub(super) fn streamed(block: &Value) -> Response {
     let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
     let mut start = block.clone();
     let (delta, stop) = if block["type"] == "text" {

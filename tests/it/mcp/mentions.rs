@@ -3,7 +3,8 @@
 use belvedere::agent::{Author, EventKind};
 use belvedere::definition::{AgentDefinition, Catalog, NamedServer};
 use belvedere::message::AgentId;
-use belvedere::permission::PermissionMode;
+use belvedere::permission::{PermissionMode, Places, Rule, RuleEffect, RuleOrigin, RuleSet, ToolKind};
+use belvedere::session::Secrets;
 use serde_json::json;
 
 use super::{Heard, connected};
@@ -85,4 +86,35 @@ fn the_servers_of_an_agent_file_are_names_or_entries() {
     let inline = NamedServer::Inline("own".to_owned(), json!({"command": "x"}));
     assert_eq!(servers("mcpServers:\n  - one\n  - own: {command: x}"), Some(vec![known("one"), inline.clone()]));
     assert_eq!(servers("mcpServers:\n  own:\n    command: x"), Some(vec![inline]));
+}
+
+#[tokio::test]
+async fn what_servers_say_is_masked_and_a_rule_that_denies_a_server_holds() {
+    let key = "sk-very-secret-0123456789";
+    let heard = Heard::default();
+    let provider = script(&[reply(json!({}), vec![json!({"say": "done"})])]);
+    let mut parts = Parts::new(provider.clone());
+    parts.secrets = Secrets::new([key]);
+    parts.servers = connected(&heard, &[("notes", "tools 1"), ("shut", "tools 2")]).await;
+    parts.rules = denying("mcp__shut");
+    let mut session = Session::start(parts);
+    session.ask("see @notes:note://key and @shut:note://one").await;
+    session.ask("/mcp__notes__review it").await;
+    session.ask("/mcp__shut__review it").await;
+    let requests = format!("{:?}", provider.requests());
+    let seen = session.quit().await;
+    assert!(requests.contains("The key is ***.") && requests.contains("with ***."), "{requests}");
+    assert!(!requests.contains(key) && !format!("{seen:?}").contains(key), "{requests}");
+    assert_eq!(heard.of("resources/read").len(), 1, "the other one was not asked");
+    assert_eq!(heard.of("prompts/get").len(), 1);
+    for told in ["@shut:note://one was not read: a rule denies", "/mcp__shut__review was not asked for: a rule denies"]
+    {
+        assert!(requests.contains(told), "{told}: {requests}");
+    }
+}
+
+fn denying(entry: &str) -> RuleSet {
+    let places = Places { project: std::path::Path::new("/p"), home: None };
+    let rule = Rule::parse(entry, places, |_| ToolKind::Other);
+    RuleSet::default().with(RuleEffect::Deny, &RuleOrigin::Config, [rule])
 }

@@ -1,14 +1,15 @@
 //! The form of an agent's questions: options to choose from, a line for words of one's own, and a preview.
 //!
-//! Leaves what is chosen to `app`. Invariant: text of the model is shown with everything hidden in it revealed.
+//! Leaves what is chosen to `app`. Invariants: text of the model is shown with everything hidden in it revealed; what was
+//! not shown is not noted as shown, and only what was can be taken.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::super::render_context::{RenderContext, put_lines};
-use super::super::wrap::{fit, width, wrap_line};
-use super::{centred, frame, type_line};
+use super::super::wrap::{fit, indented, width, wrap_line};
+use super::{centred, draw_place, frame, type_line};
 use crate::app::keymap::Context;
 use crate::app::{Action, Drawn, FormQuestion, QuestionForm};
 use crate::message::{reveal, reveal_line};
@@ -35,19 +36,28 @@ pub(super) fn draw(
     let head = wrap_line(&Line::styled(reveal_line(&one.asked.question).into_owned(), ctx.theme.title), inside);
     let rows = option_rows(one, left, ctx);
     let preview = preview_rows(one, if is_beside { inside - left - 3 } else { inside }, ctx);
-    let list_rows: usize = rows.iter().map(Vec::len).sum();
+    let list_rows: usize = rows.iter().map(|option| option.lines.len()).sum();
     let body = if is_beside { list_rows.max(most_preview(one).min(18)) } else { list_rows };
     let below = if has_previews && !is_beside { PREVIEW_ROWS + 1 } else { 0 };
-    let wanted = head.len() + 1 + body + below + 2 + 2;
+    let lines = head.len() + 1 + body + below + 2;
+    let wanted = lines + 2;
     let rows_of_box = u16::try_from(wanted).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
     let area = centred(ctx, columns, rows_of_box);
     let header = if one.asked.header.trim().is_empty() { "question" } else { one.asked.header.trim() };
     let of = if count > 1 { format!(" · {place} of {count}") } else { String::new() };
     let inner = frame(&format!("{}{of}", reveal_line(header)), area, ctx, buf);
-    let mut keys = Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner };
-    let rest = put_lines(&head, Rect { height: inner.height.saturating_sub(2), ..inner }, buf);
-    let rest = Rect { y: rest.y + rest.height.min(1), height: rest.height.saturating_sub(1), ..rest };
-    let cursor = draw_options(one, &rows, Rect { width: left.min(rest.width), ..rest }, ctx, buf, drawn);
+    let keys = Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner };
+    // Where not all of it fits, no row is left blank.
+    let blank = u16::from(lines <= usize::from(inner.height));
+    let above = Rect { height: inner.height.saturating_sub(2), ..inner };
+    let is_whole = head.len() <= usize::from(above.height);
+    let rest = put_lines(&head, above, buf);
+    let top = rest.y + blank;
+    let rest = Rect { y: top, height: keys.y.saturating_sub(blank).saturating_sub(top), ..rest };
+    let list = Rect { width: left.min(rest.width), ..rest };
+    let (first, cursor) = draw_options(one, &rows, (list, is_whole), ctx, buf, drawn);
+    let hidden_above = rows[..first].iter().map(|option| option.lines.len()).sum();
+    draw_place(hidden_above, usize::from(list.height), list_rows, area, ctx, buf);
     if is_beside {
         let x = rest.x + left + 1;
         for y in rest.y..rest.bottom() {
@@ -58,14 +68,20 @@ pub(super) fn draw(
         let top = rest.y + u16::try_from(list_rows + 1).unwrap_or(u16::MAX).min(rest.height);
         put_lines(&preview, Rect { y: top, height: rest.bottom().saturating_sub(top), ..rest }, buf);
     }
-    keys.width = inner.width;
     let spans = ctx.hints(&hints(one, count, ctx), usize::from(keys.width));
     buf.set_line(keys.x, keys.y, &Line::from(spans), keys.width);
     cursor
 }
 
+/// The rows of an option.
+struct OptionRows {
+    lines: Vec<Line<'static>>,
+    /// How many of them are its label.
+    label: usize,
+}
+
 /// Returns the rows of each option, the one for the user's own words last.
-fn option_rows(one: &FormQuestion, columns: u16, ctx: &RenderContext<'_>) -> Vec<Vec<Line<'static>>> {
+fn option_rows(one: &FormQuestion, columns: u16, ctx: &RenderContext<'_>) -> Vec<OptionRows> {
     let theme = ctx.theme;
     let room = columns.saturating_sub(6).max(1);
     let sign = |is_picked: bool| if is_picked { ctx.glyphs.done_box } else { ctx.glyphs.open_box };
@@ -73,18 +89,18 @@ fn option_rows(one: &FormQuestion, columns: u16, ctx: &RenderContext<'_>) -> Vec
     let option = |at: usize| {
         let option = &one.asked.options[at];
         let style = if at == one.row { theme.accent } else { theme.text };
-        let label = fit(&reveal_line(&option.label), usize::from(room));
-        let mut rows = vec![Line::from(vec![
-            Span::styled(format!("{} ", mark(at)), theme.accent),
-            Span::styled(format!("{} ", sign(one.picked.contains(&at))), theme.muted),
-            Span::styled(label, style),
-        ])];
+        let label = Line::styled(reveal_line(&option.label).into_owned(), style);
+        let mut lines: Vec<Line> = wrap_line(&label, room).into_iter().map(|line| indented(line, 4)).collect();
+        let label = lines.len();
+        if let Some(line) = lines.first_mut() {
+            line.spans[0] = Span::styled(format!("{} ", mark(at)), theme.accent);
+            line.spans.insert(1, Span::styled(format!("{} ", sign(one.picked.contains(&at))), theme.muted));
+        }
         if !option.description.trim().is_empty() {
             let words = Line::styled(reveal_line(&option.description).into_owned(), theme.muted);
-            let wrapped = wrap_line(&words, room).into_iter();
-            rows.extend(wrapped.map(|line| super::super::wrap::indented(line, 4)));
+            lines.extend(wrap_line(&words, room).into_iter().map(|line| indented(line, 4)));
         }
-        rows
+        OptionRows { lines, label }
     };
     let count = one.asked.options.len();
     let other = one.other.text();
@@ -95,35 +111,37 @@ fn option_rows(one: &FormQuestion, columns: u16, ctx: &RenderContext<'_>) -> Vec
         Span::styled(format!("{} ", sign(is_used)), theme.muted),
         Span::styled(fit(&format!("{OTHER}{other}"), usize::from(room)), style),
     ]);
-    (0..count).map(option).chain([vec![last]]).collect()
+    (0..count).map(option).chain([OptionRows { lines: vec![last], label: 1 }]).collect()
 }
 
 /// Draws the options, and notes where each stands, for the mouse. Where they do not fit, the selected one is among those
-/// that are shown. Returns the cursor while words are written.
+/// that are shown. What does not stand there with its whole label, below the whole question, has no place and is not taken.
+/// Returns the first that is shown, and the cursor while words are written.
 fn draw_options(
     one: &FormQuestion,
-    rows: &[Vec<Line<'static>>],
-    area: Rect,
+    rows: &[OptionRows],
+    (area, is_whole): (Rect, bool),
     ctx: &RenderContext<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
-) -> Option<Position> {
+) -> (usize, Option<Position>) {
     let height = usize::from(area.height);
-    let until = |at: usize| rows[..=at].iter().map(Vec::len).sum::<usize>();
     let selected = one.row.min(rows.len().saturating_sub(1));
-    let first =
-        (0..=selected).find(|from| until(selected) - rows[..*from].iter().map(Vec::len).sum::<usize>() <= height);
+    let fits = |from: &usize| rows[*from..=selected].iter().map(|option| option.lines.len()).sum::<usize>() <= height;
+    let first = (0..=selected).find(fits).unwrap_or(selected);
     let mut y = area.y;
     let mut cursor = None;
-    for (at, lines) in rows.iter().enumerate().skip(first.unwrap_or(selected)) {
+    for (at, option) in rows.iter().enumerate().skip(first) {
         let left = area.bottom().saturating_sub(y);
-        let shown = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(left);
+        let shown = u16::try_from(option.lines.len()).unwrap_or(u16::MAX).min(left);
         if shown == 0 {
             break;
         }
         let place = Rect { y, height: shown, ..area };
-        put_lines(lines, place, buf);
-        drawn.list.push((place, at));
+        put_lines(&option.lines, place, buf);
+        if is_whole && option.label <= usize::from(shown) {
+            drawn.list.push((place, at));
+        }
         if at == rows.len() - 1 && one.is_on_other() {
             let x = u16::try_from(width(OTHER)).unwrap_or(0) + 4;
             let line = Rect { x: area.x + x, y, width: area.width.saturating_sub(x), height: 1 };
@@ -131,7 +149,7 @@ fn draw_options(
         }
         y += shown;
     }
-    cursor
+    (first, cursor)
 }
 
 /// Returns the preview of the selected option.
