@@ -145,6 +145,8 @@
 //! - **Background commands**: those that go on while their agents do other things. A **command host** is where an agent leaves
 //!   them, a **command listener** hears each **command event**; the **command reporter** tells the agent. A **command view** is
 //!   a row of the screen.
+//! - **Mention**: a name with an `@`. A **user text** is a message with the mentions in it that are the user's own; a
+//!   **prepared** command has all that its message names.
 //! - **Message intent**: what the signs of a message ask for besides sending it. A **user question** is a choice that an agent
 //!   puts to the user, a **question form** where it is answered.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, doctor, export, keys, mcp, permissions, replay};
 use belvedere::headless::{self, Headless, Plain};
-use belvedere::message::{self, BudgetLimit, MessageId};
+use belvedere::message::{self, BudgetLimit, MessageId, UserText};
 use belvedere::services::{
     self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, Resume, SessionKind, Signals, Started,
 };
@@ -222,7 +222,7 @@ const ENDING: Duration = Duration::from_secs(20);
 /// How long after the first signal another one is part of the same request.
 const SAME_REQUEST: Duration = Duration::from_secs(1);
 
-async fn print(bootstrap: Bootstrap, prompt: String, format: headless::OutputFormat) -> anyhow::Result<u8> {
+async fn print(bootstrap: Bootstrap, prompt: UserText, format: headless::OutputFormat) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
@@ -271,7 +271,7 @@ async fn show(
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (commands, orders) = mpsc::unbounded_channel();
     if let Some(text) = request {
-        commands.send(Command::Send { id: MessageId::default(), text })?;
+        commands.send(Command::Send { id: MessageId::default(), text: UserText::typed(text) })?;
     }
     let mut signals = catch_signals()?;
     let setup = tui::screen_setup(&bootstrap, events, commands, chooses.then_some("sessions"))?;

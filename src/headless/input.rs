@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 
+use crate::message::UserText;
+
 /// How long the first byte may take when there is a prompt.
 pub const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Most bytes that become part of a prompt.
@@ -61,13 +63,13 @@ fn line(bytes: &mut Vec<u8>, at: Instant) -> TypedLine {
     TypedLine { text, at }
 }
 
-/// Joins the prompt and what is piped in. With a prompt, the first byte is waited for no longer than `patience`.
+/// Joins the prompt and what is piped in, which names nothing. With a prompt, the first byte is waited for no longer than `patience`.
 /// Returns an error if there is neither, or if the input is too large or breaks.
 pub fn with_piped(
     prompt: Option<&str>,
     input: Option<impl Read + Send + 'static>,
     patience: Duration,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<UserText> {
     let prompt = prompt.unwrap_or_default().trim();
     let piped = match input {
         Some(input) => read(input, (!prompt.is_empty()).then_some(patience))?,
@@ -76,7 +78,7 @@ pub fn with_piped(
     let piped = String::from_utf8_lossy(&piped);
     let parts: Vec<&str> = [prompt, piped.trim()].into_iter().filter(|part| !part.is_empty()).collect();
     anyhow::ensure!(!parts.is_empty(), "no prompt given: pass one or pipe it in");
-    Ok(parts.join("\n\n"))
+    Ok(UserText::typed(prompt).with_text(parts.join("\n\n")))
 }
 
 /// Reads to the end. If nothing at all arrives in time, that counts as nothing to read.

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
-use crate::message::{AgentId, UsageTable, escaped_json};
+use crate::message::{AgentId, UsageTable, UserText, escaped_json};
 use crate::services::Signals;
 use crate::subagent::Conversation;
 use denials::Denials;
@@ -68,7 +68,7 @@ pub struct Headless {
 /// Answers one request. Returns the exit status.
 ///
 /// A first signal stops the agents and waits for their end; a second one does not wait.
-pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u8 {
+pub async fn run(headless: Headless, prompt: UserText, signals: &mut Signals) -> u8 {
     let Headless { mut conversation, events, session, format } = headless;
     let output = match Output::start() {
         Ok(output) => output,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::{RunMode, WorktreeAct};
-use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId};
+use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId, UserText};
 use crate::permission::{Answer, ApprovalId, BroughtItem, Grant, Holder, PermissionMode};
 use crate::sandbox::SandboxChange;
 use crate::tool::FileRewind;
@@ -14,7 +14,7 @@ pub enum Command {
     /// Says something to the main agent. Said while it works, it waits until the present answer is complete.
     Send {
         id: MessageId,
-        text: String,
+        text: UserText,
     },
     /// Takes back a message that still waits, so that the user can edit it.
     Unsend {
@@ -24,7 +24,7 @@ pub enum Command {
     Message {
         agent: AgentId,
         id: MessageId,
-        text: String,
+        text: UserText,
     },
     /// Takes back a message that a subagent has not read yet, so that the user can edit it.
     Untell {
@@ -43,7 +43,7 @@ pub enum Command {
     },
     /// Hands a message to an agent in the background.
     HandOff {
-        task: String,
+        task: UserText,
     },
     /// Stops a command that goes on by itself.
     StopCommand {
@@ -59,7 +59,7 @@ pub enum Command {
     Resume {
         agent: AgentId,
         /// The next message; `None` asks it to go on where it stopped.
-        message: Option<(MessageId, String)>,
+        message: Option<(MessageId, UserText)>,
     },
     /// Resumes agents that were interrupted, in this order: those below others first, so that reports are waited for. The
     /// main agent goes on where it was, or once it gets the reports of its subagents.

@@ -13,7 +13,7 @@ use crate::agent::{AgentEvent, EventKind, RunMode, Status};
 use crate::app::outbox::Outbox;
 use crate::app::{Armed, ToolCell};
 use crate::message::format::{clock, counted};
-use crate::message::{AgentId, MessageId};
+use crate::message::{AgentId, MessageId, UserText};
 use crate::subagent::Command;
 
 /// How long a tool runs before it is asked about: most end before a second press.
@@ -130,7 +130,7 @@ impl PendingRequests {
     }
 
     /// Asks an agent that has ended to go on.
-    pub(in crate::app) fn resume(&mut self, id: AgentId, message: Option<(MessageId, String)>, out: &mut Outbox) {
+    pub(in crate::app) fn resume(&mut self, id: AgentId, message: Option<(MessageId, UserText)>, out: &mut Outbox) {
         self.resuming.insert(id);
         out.send(Command::Resume { agent: id, message });
     }

@@ -15,6 +15,7 @@ use super::overlay::rewind;
 use super::settings::{memory, models, servers, sessions, skills};
 use super::{App, Focus, Popup, lists};
 use crate::agent::WorktreeAct;
+use crate::definition::skill::ListedSkill;
 
 #[derive(Clone, Copy)]
 pub struct SlashCommand {
@@ -118,10 +119,10 @@ impl SlashCommand {
     }
 
     /// Returns what a command, written without its slash, does in a session without a screen, and what follows its name.
-    /// On failure, returns why it does nothing there.
-    pub fn parse_plain(written: &str) -> Result<(PlainAct, &str), String> {
+    /// On failure, returns why it does nothing there, which depends on the skills that there are.
+    pub fn parse_plain<'w>(written: &'w str, listed: &[ListedSkill]) -> Result<(PlainAct, &'w str), String> {
         let (name, argument) = written.split_once(' ').map_or((written, ""), |(name, rest)| (name, rest.trim()));
-        let command = Self::find(name).ok_or_else(|| format!("no command /{name}; see /help"))?;
+        let command = Self::find(name).ok_or_else(|| skills::no_command(name, listed))?;
         let plain = command.plain.ok_or_else(|| format!("/{name} works only on the screen; see /help"))?;
         match plain.needs.filter(|_| argument.is_empty()) {
             Some(needs) => Err(format!("usage: /{name} {needs}")),
@@ -183,7 +184,7 @@ pub static COMMANDS: &[SlashCommand] = &[
         App::slash_context,
     )
     .plain("lists what fills the context of the main agent; /context N of an agent.", Plain::context),
-    SlashCommand::new("init", "", "write the memory file of this project", |app, _| app.send_to_main(INIT.to_owned()))
+    SlashCommand::new("init", "", "write the memory file of this project", |app, _| app.send_to_main(INIT.into()))
         .plain("writes the memory file of this project.", |plain, _| plain.init()),
     SlashCommand::new("memory", "", "list the memory files, to edit one", |app, _| memory::open(app))
         .plain("lists the memory files.", |plain, _| plain.memory()),

@@ -12,7 +12,7 @@ use crate::app::overlay::agent_lists;
 use crate::app::overlay::trust;
 use crate::app::settings::{memory, models, servers, skills};
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, MessageIntent, Popup, lists};
-use crate::message::{AgentId, ExportFormat, MessageId};
+use crate::message::{AgentId, ExportFormat, MessageId, UserText};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -29,7 +29,8 @@ impl App {
             self.edited();
             return;
         }
-        let text = self.messages.composer().expanded();
+        let said = self.messages.composer().said();
+        let text = said.text.clone();
         if text.trim().is_empty() {
             return;
         }
@@ -43,7 +44,7 @@ impl App {
         // What a paste holds is a message: a sign means something only where it stands on the screen.
         let has_sign = self.messages.composer().text().trim_start().starts_with('/');
         if has_sign && skills::is_called(self, &text) {
-            return self.send_written(&text);
+            return self.send_written(said);
         }
         if let Some(command) = text.trim().strip_prefix('/').filter(|rest| has_sign && is_command(rest)) {
             if self.run_slash(command) {
@@ -55,14 +56,15 @@ impl App {
             }
             return;
         }
-        if memory::ask(self, &text) || self.submit_elsewhere(&text) {
+        if memory::ask(self, &text) || self.submit_elsewhere(&said) {
             return;
         }
-        self.send_written(&text);
+        self.send_written(said);
     }
 
     /// Does what the signs of a message ask for. Returns `true` if they ask for something.
-    fn submit_elsewhere(&mut self, text: &str) -> bool {
+    fn submit_elsewhere(&mut self, said: &UserText) -> bool {
+        let text = said.text.as_str();
         let shown = self.messages.composer().text();
         if self.messages.target().is_some() || MessageIntent::of(&shown) == MessageIntent::Send {
             return false;
@@ -78,7 +80,7 @@ impl App {
                 self.out.send(Command::RunForUser { line: line.to_owned() });
             }
             MessageIntent::HandOff(task) => {
-                self.out.send(Command::HandOff { task: task.to_owned() });
+                self.out.send(Command::HandOff { task: said.clone().part(task.to_owned()) });
                 self.out.inform("handed to a background agent; its report will arrive as a message");
             }
         }
@@ -89,23 +91,24 @@ impl App {
     }
 
     /// Sends what is written in the composer.
-    pub(in crate::app) fn send_written(&mut self, text: &str) {
-        if self.submit_to_agent(text) {
+    pub(in crate::app) fn send_written(&mut self, said: UserText) {
+        if self.submit_to_agent(&said) {
             return;
         }
         let text = self.messages.composer_mut().take();
-        self.out.push(Effect::SaveHistory(text.clone()));
-        self.send_to_main(text);
+        self.out.push(Effect::SaveHistory(text));
+        self.send_to_main(said);
     }
 
-    pub(super) fn send_to_main(&mut self, text: String) {
-        let id = self.queue(AgentId::MAIN, text.clone());
+    pub(super) fn send_to_main(&mut self, text: UserText) {
+        let id = self.queue(AgentId::MAIN, text.text.clone());
         self.out.send(Command::Send { id, text });
     }
 
     /// Sends what is written to its address, else to the agent that the composer writes to; one that has ended goes on
     /// with it. Returns `true` if it was for a subagent.
-    fn submit_to_agent(&mut self, text: &str) -> bool {
+    fn submit_to_agent(&mut self, written: &UserText) -> bool {
+        let text = written.text.as_str();
         let (id, said) = match (address(text, &self.agents), self.messages.target()) {
             (Address::Agent(id, said), _) => (id, said),
             (Address::Unknown(number), None) => {
@@ -122,13 +125,14 @@ impl App {
             self.set_target(Some(id));
             return true;
         }
-        let written = self.messages.composer_mut().take();
-        self.out.push(Effect::SaveHistory(written));
+        let text = self.messages.composer_mut().take();
+        self.out.push(Effect::SaveHistory(text));
+        let text = written.clone().part(said);
         if over {
-            self.resume_with(id, said);
+            self.resume_with(id, text);
         } else {
-            let message = self.queue(id, said.clone());
-            self.out.send(Command::Message { agent: id, id: message, text: said });
+            let message = self.queue(id, text.text.clone());
+            self.out.send(Command::Message { agent: id, id: message, text });
         }
         true
     }
@@ -192,8 +196,8 @@ impl App {
     }
 
     /// Resumes an agent that has ended with a message, which waits until it is read.
-    fn resume_with(&mut self, id: AgentId, text: String) {
-        let message = self.queue(id, text.clone());
+    fn resume_with(&mut self, id: AgentId, text: UserText) {
+        let message = self.queue(id, text.text.clone());
         if let Some(agent) = self.agents.get(id) {
             self.out.inform(format!("{} resumed with your message", agent.name));
         }
@@ -206,10 +210,11 @@ impl App {
         let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let Some(command) = SlashCommand::find(name) else {
             if servers::name_prompt(&self.settings.servers, name) {
-                self.send_to_main(format!("/{command}"));
+                let said = self.messages.composer().said();
+                self.send_to_main(said.with_text(format!("/{command}")));
                 return true;
             }
-            self.out.warn(format!("no command /{name}; see /help"));
+            skills::warn_unknown(self, name);
             return false;
         };
         (command.run)(self, argument.trim());
@@ -404,10 +409,13 @@ impl App {
             return;
         };
         let (id, over) = (agent.id, self.requests.is_over(agent));
+        let written = self.messages.composer().said();
         self.messages.drop_command();
         match name {
             "wrapup" => self.requests.wrap_up(id, &self.agents, &mut self.out),
-            "resume" if over && !said.trim().is_empty() => self.resume_with(id, said.trim().to_owned()),
+            "resume" if over && !said.trim().is_empty() => {
+                self.resume_with(id, written.part(said.trim().to_owned()));
+            }
             "resume" => self.resume(id),
             _ => self.requests.change_mode(id, &self.agents, &mut self.out),
         }

@@ -214,7 +214,7 @@ impl Messages {
     pub(in crate::app) fn edited_outside(&mut self, text: &str, agents: &Agents) {
         let known = self.editing.take().filter(|id| agents.get(*id).is_some());
         self.set_target(known);
-        self.composer.set_text(text);
+        self.composer.set_written(text);
     }
 
     /// Shows a message as one that waits for an agent, and gives it its number.

@@ -15,6 +15,7 @@ mod layout;
 mod mentions;
 pub(super) mod messages;
 mod modal;
+mod own_names;
 pub mod pictures;
 mod search;
 
@@ -23,13 +24,14 @@ mod vi;
 use crate::app::files::FileIndex;
 use crate::app::key::{Key, KeyCode, Mods};
 use crate::definition::Listed;
-use crate::message::{columns, sanitize};
+use crate::message::{columns, mentions, sanitize};
 
 pub use completion::{Candidate, Completion};
 pub use draft::Draft;
 pub use history::History;
 pub use layout::{ComposerLayout, PieceKind};
 pub use mentions::{Addressee, Mark, Mentions};
+use own_names::OwnNames;
 pub use search::HistorySearch;
 use vi::Vi;
 pub use vi::ViMode;
@@ -53,6 +55,7 @@ pub struct Composer {
     dismissed: Option<String>,
     search: Option<HistorySearch>,
     vi: Option<Vi>,
+    own: OwnNames,
     /// Whether what stands here came from the history, or stood here before one looked there, and was not edited since.
     walked: bool,
     /// Columns of the last drawing, for keys that move by rows.
@@ -155,6 +158,7 @@ impl Composer {
         self.search = None;
         self.walked = false;
         self.insert(text);
+        self.note_typed();
     }
 
     /// Goes on in a new line where the cursor stands behind a `\` at the end of one. Returns `false` if it does not.
@@ -210,9 +214,12 @@ impl Composer {
     /// Inserts pasted text at the cursor: as a chip if it has more than 1,000 characters or 10 lines.
     pub fn paste(&mut self, text: &str) {
         self.walked = false;
-        match self.draft.chips.add(text) {
-            Some(label) => self.draft.editor.insert(&label),
-            None => self.insert(text.trim_end_matches('\r')),
+        if let Some(label) = self.draft.chips.add(text) {
+            return self.draft.editor.insert(&label);
+        }
+        self.insert(text.trim_end_matches('\r'));
+        if !text.trim().contains(char::is_whitespace) {
+            self.note_typed();
         }
     }
 
@@ -283,6 +290,9 @@ impl Composer {
         }
         let moves = matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right);
         self.walked &= moves || matches!(key.code, KeyCode::Home | KeyCode::End);
+        if key.typed().is_some() {
+            self.note_typed();
+        }
         self.draft.editor.leave_chip(&self.draft.chips);
         true
     }
@@ -463,36 +473,10 @@ impl Composer {
                 let text = completion.accepted();
                 self.draft.editor.delete_back(length);
                 self.draft.editor.insert(&text);
+                self.own.add(mentions(&text).map(|mention| mention.name));
                 self.completion = None;
             }
             _ => return false,
-        }
-        true
-    }
-
-    pub fn start_search(&mut self) {
-        self.completion = None;
-        self.search = Some(HistorySearch::new(&self.history));
-    }
-
-    pub fn search(&self) -> Option<&HistorySearch> {
-        self.search.as_ref()
-    }
-
-    fn search_key(&mut self, key: &Key) -> bool {
-        let Some(search) = &mut self.search else { return false };
-        match (key.mods, key.code) {
-            (Mods::CTRL, KeyCode::Char('r')) | (Mods::NONE, KeyCode::Down) => search.older(),
-            (Mods::CTRL, KeyCode::Char('s')) | (Mods::NONE, KeyCode::Up) => search.newer(),
-            (Mods::NONE, KeyCode::Esc) | (Mods::CTRL, KeyCode::Char('c' | 'g')) => self.search = None,
-            (Mods::NONE, KeyCode::Enter | KeyCode::Tab) => {
-                let found = search.found(&self.history).map(str::to_owned);
-                self.search = None;
-                if let Some(text) = found {
-                    self.recall(&text);
-                }
-            }
-            _ => return search.key(*key, &self.history),
         }
         true
     }

@@ -3,8 +3,9 @@
 //! Owns what is searched for, the messages that hold it and the one that is chosen. Invariant: the matches are those of
 //! the query, newest first; without a query all messages are.
 
+use super::Composer;
 use super::history::History;
-use crate::app::key::Key;
+use crate::app::key::{Key, KeyCode, Mods};
 use crate::app::line_edit::LineEdit;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,5 +72,34 @@ impl HistorySearch {
         let entries = history.entries().iter().enumerate().rev();
         self.matches = entries.filter(|(_, entry)| holds(entry)).map(|(at, _)| at).collect();
         self.chosen = 0;
+    }
+}
+
+impl Composer {
+    pub fn start_search(&mut self) {
+        self.completion = None;
+        self.search = Some(HistorySearch::new(&self.history));
+    }
+
+    pub fn search(&self) -> Option<&HistorySearch> {
+        self.search.as_ref()
+    }
+
+    pub(super) fn search_key(&mut self, key: &Key) -> bool {
+        let Some(search) = &mut self.search else { return false };
+        match (key.mods, key.code) {
+            (Mods::CTRL, KeyCode::Char('r')) | (Mods::NONE, KeyCode::Down) => search.older(),
+            (Mods::CTRL, KeyCode::Char('s')) | (Mods::NONE, KeyCode::Up) => search.newer(),
+            (Mods::NONE, KeyCode::Esc) | (Mods::CTRL, KeyCode::Char('c' | 'g')) => self.search = None,
+            (Mods::NONE, KeyCode::Enter | KeyCode::Tab) => {
+                let found = search.found(&self.history).map(str::to_owned);
+                self.search = None;
+                if let Some(text) = found {
+                    self.recall(&text);
+                }
+            }
+            _ => return search.key(*key, &self.history),
+        }
+        true
     }
 }

@@ -111,7 +111,10 @@ fn accept(app: &mut App, list: &ListPopup) {
         return;
     }
     let path = app.memory.takers().get(list.chosen).map(|listed| listed.path.clone());
-    let Some(path) = path else { return app.send_written(&text) };
+    let Some(path) = path else {
+        let said = app.messages.composer().said().with_text(text);
+        return app.send_written(said);
+    };
     let line = app.memory.line().to_owned();
     app.messages.composer_mut().take();
     app.out.push(Effect::SaveHistory(text));

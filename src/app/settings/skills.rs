@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::app::command::{SlashCommand, candidates};
 use crate::app::composer::Candidate;
 use crate::app::lists::{ListCell, ListEntry, ListKind, ListStyle, cell};
+use crate::app::overlay::trust;
 use crate::app::{App, Effect, ListPopup, Popup};
 use crate::definition::CatalogChanges;
-use crate::definition::skill::{ListedSkill, Skill, called_in};
+use crate::definition::skill::{ListedSkill, Skill, awaits_trust, called_in};
 use crate::message::sanitize_line;
 
 /// Characters of a description that are shown.
@@ -56,6 +57,7 @@ pub fn skill_state(listed: &ListedSkill) -> String {
         Some(format!("{line}{}", error.message))
     };
     let words = match (&listed.skill, &listed.shadowed_by) {
+        _ if listed.awaits_trust => "waits for your trust: /trust".to_owned(),
         (None, _) => format!("broken: {}", first(listed).unwrap_or_else(|| "cannot be used".to_owned())),
         (_, Some(by)) => format!("shadowed by {}", by.display()),
         (Some(skill), None) if skill.is_for_users && SlashCommand::find(&listed.name).is_some() => {
@@ -95,10 +97,10 @@ pub(in crate::app) static SKILLS: ListKind = ListKind {
     entries: |app, _, columns| app.settings.skills.all().iter().map(|listed| row(listed, columns)).collect(),
     empty: "",
     accept_word: Some("edit"),
-    accept: |app, list| {
-        if let Some(listed) = app.settings.skills.all().get(list.chosen) {
-            app.out.push(Effect::EditSkill(listed.path.clone()));
-        }
+    accept: |app, list| match app.settings.skills.all().get(list.chosen) {
+        Some(listed) if listed.awaits_trust => trust::ask(app),
+        Some(listed) => app.out.push(Effect::EditSkill(listed.path.clone())),
+        None => {}
     },
     acts: &[],
     shows_choice: true,
@@ -159,6 +161,22 @@ pub(in crate::app) fn changed(app: &mut App, changes: &CatalogChanges) {
 /// Returns `true` if a text calls one of the user's own.
 pub(in crate::app) fn is_called(app: &App, text: &str) -> bool {
     called_in(text).is_some_and(|(name, _)| app.settings.skills.callable().any(|skill| skill.name == name))
+}
+
+/// Says that there is no such command, and what to do.
+pub(in crate::app) fn no_command(name: &str, listing: &[ListedSkill]) -> String {
+    let name = sanitize_line(name);
+    if awaits_trust(listing, &name) {
+        format!("/{name} waits for your trust: /trust shows what this folder brings")
+    } else {
+        format!("no command /{name}; see /help")
+    }
+}
+
+/// Says on the screen that there is no such command.
+pub(in crate::app) fn warn_unknown(app: &mut App, name: &str) {
+    let words = no_command(name, app.settings.skills.all());
+    app.out.warn(words);
 }
 
 /// Writes a call into the composer, for what may follow its name.

@@ -178,7 +178,7 @@ async fn prompt(given: Option<String>, draft: &AgentDraft) -> anyhow::Result<Str
             let edited = tui::edit(&start).await;
             edited.map_err(|error| error.context("the editor failed; set $EDITOR, or use --prompt TEXT"))?
         }
-        None => headless::with_piped(None, Some(io::stdin()), headless::FIRST_BYTE_TIMEOUT).unwrap_or_default(),
+        None => headless::with_piped(None, Some(io::stdin()), headless::FIRST_BYTE_TIMEOUT).unwrap_or_default().text,
     };
     anyhow::ensure!(!prompt.trim().is_empty(), "the agent has no prompt: use --prompt TEXT, or pipe it in");
     Ok(prompt)

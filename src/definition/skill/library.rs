@@ -1,8 +1,8 @@
 //! All skills and commands: reads the files and puts what they say in force.
 //!
 //! Owns who wins among those of one name. Leaves finding files to `walk` and reading them to `load`. Invariants: every such
-//! file becomes a skill or a diagnostic, but for those of the project that are not trusted; what is in force of these is what
-//! was trusted, byte by byte; a file is read again only after it has changed.
+//! file becomes a skill or a diagnostic; of those of the project that are not trusted, only the name is listed; what is in
+//! force of these is what was trusted, byte by byte; a file is read again only after it has changed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -130,13 +130,11 @@ impl SkillLibrary {
                 let read = read(&path, &name, dir, known.get(&path));
                 fresh.insert(path.clone(), read.clone());
                 let is_trusted = read.brought.as_ref().is_none_or(|item| self.trust.has(item));
-                brought.extend(read.brought);
-                if !is_trusted {
-                    continue;
-                }
-                let FileRead { skill, diagnostics, .. } = read;
-                let (kind, origin) = (dir.kind, dir.origin.clone());
-                listing.push(ListedSkill { name, kind, origin, path, skill, shadowed_by: None, diagnostics });
+                brought.extend(read.brought.clone());
+                let (skill, diagnostics) = if is_trusted { (read.skill, read.diagnostics) } else { (None, Vec::new()) };
+                let (kind, origin, awaits_trust) = (dir.kind, dir.origin.clone(), !is_trusted);
+                let shadowed_by = None;
+                listing.push(ListedSkill { name, kind, origin, path, skill, shadowed_by, awaits_trust, diagnostics });
             }
         }
         *known = fresh;
@@ -170,7 +168,16 @@ fn unread(error: Diagnostic, dir: &SkillDir) -> ListedSkill {
     let name = load::name_of(&path, dir).filter(|name| !name.is_empty());
     let name = name.or_else(|| Some(path.file_name()?.to_string_lossy().into_owned())).unwrap_or_default();
     let (kind, origin) = (dir.kind, dir.origin.clone());
-    ListedSkill { name, kind, origin, path, skill: None, shadowed_by: None, diagnostics: vec![error] }
+    ListedSkill {
+        name,
+        kind,
+        origin,
+        path,
+        skill: None,
+        shadowed_by: None,
+        awaits_trust: false,
+        diagnostics: vec![error],
+    }
 }
 
 fn read(path: &Path, name: &str, dir: &SkillDir, before: Option<&FileRead>) -> FileRead {

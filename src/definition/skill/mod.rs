@@ -125,6 +125,8 @@ pub struct ListedSkill {
     pub skill: Option<Arc<Skill>>,
     /// The file that has its name and counts more.
     pub shadowed_by: Option<PathBuf>,
+    /// Whether the user has to trust it first; of such a file, nothing but its name is used.
+    pub awaits_trust: bool,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -134,6 +136,12 @@ impl ListedSkill {
     pub fn in_force(&self) -> Option<&Arc<Skill>> {
         self.skill.as_ref().filter(|_| self.shadowed_by.is_none())
     }
+}
+
+/// Returns `true` if a file of this name waits for the user's trust.
+#[must_use]
+pub fn awaits_trust(listing: &[ListedSkill], name: &str) -> bool {
+    listing.iter().any(|listed| listed.awaits_trust && listed.name == name)
 }
 
 /// Returns the name and what follows it, if a text begins as a command does: a slash and a word.

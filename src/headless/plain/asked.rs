@@ -28,11 +28,13 @@ pub(super) struct Asked {
     counts: bool,
     /// Whether a person has typed the present line by itself: it is none of several that were pasted.
     alone: bool,
+    /// Whether that is so of each line of the present message.
+    own: bool,
 }
 
 impl Asked {
     pub(super) fn new(typist: Typist) -> Self {
-        Self { typist, written: None, looked: Instant::now(), last_line: None, counts: false, alone: false }
+        Self { typist, written: None, looked: Instant::now(), last_line: None, counts: false, alone: false, own: false }
     }
 
     /// Notes which question is open, and whether anything is left to write. What is written now was so soon after the look
@@ -44,12 +46,13 @@ impl Asked {
         self.looked = now;
     }
 
-    /// Takes note of a line that was read.
-    pub(super) fn read(&mut self, at: Instant) {
+    /// Takes note of a line that was read, which may go on with the message of the one before.
+    pub(super) fn read(&mut self, at: Instant, goes_on: bool) {
         let since = self.written.as_ref().map(|(_, since)| *since);
         let after = |than: Instant| at.saturating_duration_since(than) >= GUARD;
         let quiet = self.last_line.replace(at).is_none_or(after);
         self.alone = quiet && self.typist == Typist::Person;
+        self.own = self.alone && (self.own || !goes_on);
         self.counts = match self.typist {
             Typist::Program => since.is_some_and(|since| at >= since),
             Typist::Person => quiet && since.is_some_and(after),
@@ -59,6 +62,11 @@ impl Asked {
     /// Returns `true` if a person has typed the line that was read last by itself.
     pub(super) fn is_alone(&self) -> bool {
         self.alone
+    }
+
+    /// Returns `true` if a person has typed each line of the present message by itself.
+    pub(super) fn is_own(&self) -> bool {
+        self.own
     }
 
     /// Returns `true` if the line that was read last may answer this question.

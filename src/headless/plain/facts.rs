@@ -3,11 +3,12 @@
 //! Owns what fills the context of each agent, and what holds in the sandbox.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::rows::{SET_IN, skill_row};
 use crate::agent::{AgentEvent, ContextEvent, ContextUse, EventKind, LogEvent, SessionEvent};
 use crate::app::{SlashCommand, context_rows, context_total, name_prompt};
-use crate::definition::skill::{SkillCatalog, called_in};
+use crate::definition::skill::{ListedSkill, SkillCatalog, called_in};
 use crate::hook::HookLog;
 use crate::mcp::McpFacts;
 use crate::message::{AgentId, sanitize_line};
@@ -67,6 +68,10 @@ impl KnownFacts {
     pub(super) fn is_skill(&self, line: &str) -> bool {
         let called = called_in(line).filter(|(name, _)| SlashCommand::find(name).is_none());
         called.and_then(|(name, _)| self.skills.get(name)).is_some_and(|skill| skill.is_for_users)
+    }
+
+    pub(super) fn listed_skills(&self) -> Arc<[ListedSkill]> {
+        self.skills.listing()
     }
 
     /// Returns the skills and commands, or that there are none.

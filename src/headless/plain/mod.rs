@@ -37,6 +37,7 @@ use crate::agent::LogEvent;
 use crate::definition::Catalog;
 use crate::definition::skill::SkillCatalog;
 use crate::memory::MemoryReader;
+use crate::message::UserText;
 use crate::services::{SavedSession, Signals};
 use crate::session::Store;
 use crate::subagent::{Command, Conversation};
@@ -81,7 +82,7 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
         session.restore(&saved);
     }
     if let Some(text) = request {
-        session.send(text);
+        session.send(UserText::typed(text));
     }
     let mut sources = Sources { events, typed: Some(typed), signals };
     let code = run_loop(&mut session, &mut sources, &output).await;

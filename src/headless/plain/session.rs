@@ -3,7 +3,7 @@
 //! Owns what lines and answers do, and the prompt. Leaves slash commands to `slash`, reading and writing to the loop in
 //! `mod`, and the words to `renderer`. Invariant: nothing here waits for the output.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::app::{MessageIntent, SlashCommand};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
 use crate::memory::MemoryReader;
-use crate::message::{AgentId, MessageId, UsageTable};
+use crate::message::{AgentId, MessageId, UsageTable, UserText};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
 
@@ -191,11 +191,20 @@ impl Session {
         let _ = self.commands.send(command);
     }
 
-    pub(super) fn send(&mut self, text: String) -> MessageId {
+    pub(super) fn send(&mut self, text: UserText) -> MessageId {
         self.unanswered += 1;
         let id = self.next_id();
         self.order(Command::Send { id, text });
         id
+    }
+
+    /// Returns what was typed last as a message. What was pasted or piped in names nothing.
+    pub(super) fn said(&self, text: &str) -> UserText {
+        if self.asked.is_own() {
+            UserText::typed(text)
+        } else {
+            UserText::naming(text.to_owned(), BTreeSet::new(), true)
+        }
     }
 
     pub(super) fn next_id(&mut self) -> MessageId {
@@ -204,7 +213,7 @@ impl Session {
     }
 
     pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
-        self.asked.read(line.at);
+        self.asked.read(line.at, !self.begun.is_empty());
         let line = line.text.as_str();
         // The terminal has ended the line.
         let at_prompt = std::mem::take(&mut self.prompted);
@@ -224,23 +233,23 @@ impl Session {
                 if !at_prompt && self.unanswered > 0 {
                     self.notice("queued until the current answer is complete");
                 }
-                let id = self.send(text.to_owned());
+                let id = self.send(self.said(text));
                 self.echoed = at_prompt.then_some(id).or(self.echoed);
             }
             LineCommand::Run(_) if !self.asked.is_alone() => {
                 self.notice("not run: a command of your own is typed by itself, not pasted or piped");
             }
             LineCommand::Run(line) => self.order(Command::RunForUser { line: line.to_owned() }),
-            LineCommand::HandOff(task) => self.order(Command::HandOff { task: task.to_owned() }),
+            LineCommand::HandOff(task) => self.order(Command::HandOff { task: self.said(task) }),
             LineCommand::Answer(answer) => self.answer(answer),
             LineCommand::Show => {
                 let lines = self.renderer.details();
                 self.write(lines);
             }
-            LineCommand::Slash(_) if self.facts.is_skill(&text) => drop(self.send(text)),
-            LineCommand::Slash(written) => match SlashCommand::parse_plain(written) {
+            LineCommand::Slash(_) if self.facts.is_skill(&text) => drop(self.send(self.said(&text))),
+            LineCommand::Slash(written) => match SlashCommand::parse_plain(written, &self.facts.listed_skills()) {
                 Ok((run, argument)) => run(self, argument),
-                Err(_) if self.facts.name_prompt(written) => drop(self.send(format!("/{written}"))),
+                Err(_) if self.facts.name_prompt(written) => drop(self.send(self.said(&format!("/{written}")))),
                 Err(why) => self.notice(&why),
             },
             LineCommand::Unclear(why) => self.notice(why),

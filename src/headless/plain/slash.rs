@@ -72,7 +72,7 @@ impl PlainSession for Session {
     }
 
     fn init(&mut self) {
-        self.send(INIT.to_owned());
+        self.send(INIT.into());
     }
 
     fn memory(&mut self) {
@@ -164,7 +164,7 @@ impl PlainSession for Session {
                 self.notice(&format!("say what to do next: /resume {wanted} MESSAGE"));
             }
             Some((agent, _)) => {
-                let message = text.map(|text| (self.next_id(), text.to_owned()));
+                let message = text.map(|text| (self.next_id(), self.said(text)));
                 self.order(Command::Resume { agent, message });
             }
             None => self.notice(&format!("no ended agent {wanted}; see /tasks")),

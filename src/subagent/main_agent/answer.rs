@@ -9,25 +9,24 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 
 use crate::agent::{Agent, Author, EventKind, Outcome, Status, compact, run};
-use crate::message::{AgentId, MessageId, Transcript};
+use crate::message::{AgentId, MessageId, Transcript, UserText};
 use crate::subagent::main_agent::MainAgent;
 use crate::subagent::main_agent::conversation::Connecting;
-use crate::subagent::servers::mention::server_texts;
 use crate::subagent::tree::Tree;
 
 /// What the main agent does with its conversation.
 pub(super) enum Task {
     /// It answers the last message, which is still to be emitted if it is the user's.
-    Answer(Option<(MessageId, String)>),
+    Answer(Option<(MessageId, UserText)>),
     /// A summary takes the place of what was said.
     Compact(CompactRequest),
 }
 
 impl Task {
-    /// Returns what the user has said.
+    /// Returns what the user has said, if it may call a skill.
     pub(super) fn spoken(&self) -> Option<Arc<str>> {
         match self {
-            Self::Answer(Some((_, text))) => Some(text.as_str().into()),
+            Self::Answer(Some((_, said))) => said.calling().map(Into::into),
             Self::Answer(None) | Self::Compact(_) => None,
         }
     }
@@ -54,8 +53,8 @@ pub(super) struct Answering {
 
 impl Answering {
     pub(super) async fn run(self, connecting: Connecting, task: Task, transcript: Transcript) -> Answered {
-        if let Task::Answer(Some((id, text))) = &task {
-            self.emit(EventKind::UserMessage { text: text.clone(), by: Author::User, id: Some(*id) }).await;
+        if let Task::Answer(Some((id, said))) = &task {
+            self.emit(EventKind::UserMessage { text: said.text.clone(), by: Author::User, id: Some(*id) }).await;
         }
         let before = transcript.clone();
         if let Ok(answered) = AssertUnwindSafe(self.work(connecting, &task, transcript)).catch_unwind().await {
@@ -65,14 +64,6 @@ impl Answering {
         let outcome = Outcome::broken();
         self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
         Answered { outcome, transcript: before, refused: None }
-    }
-
-    /// Returns what a message of the user names of MCP servers.
-    async fn named_of_servers(&self, text: &str) -> Vec<String> {
-        let (setup, max_chars) = (self.tree.setup(), self.lead.limits.result_chars);
-        let texts =
-            server_texts(&setup.servers, &setup.permissions, text, (max_chars, &self.lead.cancel.token())).await;
-        texts.iter().map(|text| Author::Program.model_text(&setup.secrets.redact(text))).collect()
     }
 
     async fn work(&self, connecting: Connecting, task: &Task, transcript: Transcript) -> Answered {
@@ -115,10 +106,12 @@ impl Answering {
             said = self.lead.hooks.take(&self.tree, &self.lead.definition) => said,
         };
         if let Some((_, text)) = message {
-            match agent.submit_prompt(text).await {
+            match agent.submit_prompt(&text.text).await {
                 Ok(more) => {
                     said.extend(more);
-                    said.extend(self.named_of_servers(text).await);
+                    let own = self.tree.main_capabilities(&self.lead.definition, None).ok();
+                    let reach = own.map(|own| own.mention_reach());
+                    said.extend(self.tree.server_texts(reach, text, &self.lead.cancel.token()).await);
                 }
                 Err(why) => {
                     self.lead.hooks.put_back(said);

@@ -9,21 +9,21 @@ use futures::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AtEnd, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause};
 use crate::definition::AgentDefinition;
 use crate::memory::GivenMemory;
-use crate::message::{AgentId, MessageId, Transcript};
+use crate::message::{AgentId, MessageId, Transcript, UserText};
 use crate::subagent::main_agent::answer::{Answered, Answering, CompactRequest, Task};
 use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::main_agent::hooks::{IdleClock, SessionHooks, end_session};
-use crate::subagent::main_agent::mention;
+use crate::subagent::main_agent::preparing::{Prepared, Preparing};
 use crate::subagent::main_agent::rewind::{Checkpoint, beginning};
 use crate::subagent::main_agent::running::{Finished, Running, Then, finished};
-use crate::subagent::main_agent::{MainAgent, MainAgentDefinition, main_parent};
+use crate::subagent::main_agent::{MainAgent, MainAgentDefinition};
 use crate::subagent::registry::approvals::ApprovalQueue;
 use crate::subagent::spawn::GO_ON;
-use crate::subagent::spawn::capabilities::Delegation;
 use crate::subagent::tools::offer::Offers;
 use crate::subagent::tree::Tree;
 use crate::subagent::{Children, Command, RewindRequest};
@@ -55,7 +55,9 @@ pub struct Conversation {
     transcript: Transcript,
     /// What it was before each message of the user.
     checkpoints: Vec<Checkpoint>,
-    waiting: VecDeque<(MessageId, String)>,
+    waiting: VecDeque<(MessageId, UserText)>,
+    /// Messages of which what they name is still being read.
+    preparing: Preparing,
     /// It is to be compacted before the next answer.
     compacting: Option<CompactRequest>,
     running: Option<Running>,
@@ -86,6 +88,7 @@ impl Conversation {
             transcript: Transcript::default(),
             checkpoints: Vec::new(),
             waiting: VecDeque::new(),
+            preparing: Preparing::default(),
             compacting: None,
             running: None,
             drafts: JoinSet::new(),
@@ -139,6 +142,7 @@ impl Conversation {
                 ended = finished(&mut self.running) => {
                     self.settle(ended).await;
                 }
+                prepared = self.preparing.next() => self.carry_out(prepared).await,
                 () = reports(&self.tree), if self.running.is_none() => self.answer(None),
                 () = idle.passed(), if self.running.is_none() => continue,
             }
@@ -154,9 +158,9 @@ impl Conversation {
     }
 
     /// Starts to answer one message, for a front end that has no other.
-    pub async fn begin(&mut self, text: String) {
+    pub async fn begin(&mut self, text: UserText) {
         self.greet();
-        let text = self.tree.with_pictures(text).await;
+        let text = self.tree.with_pictures(text, &CancellationToken::new()).await;
         self.say(MessageId::default(), text);
     }
 
@@ -178,12 +182,26 @@ impl Conversation {
         self.running.as_ref().map(|running| running.cancel.clone())
     }
 
+    /// Obeys a command, or makes its message ready first.
     async fn obey(&mut self, command: Command) {
-        match self.tree.attach_named(command).await {
+        let (tree, definition) = (self.tree.clone(), self.definition.clone());
+        let command = self.preparing.take_in(command, |command, stop| tree.prepared(command, definition, stop));
+        if let Some(command) = command {
+            self.carry_out(command.into()).await;
+        }
+    }
+
+    async fn carry_out(&mut self, Prepared { command, beside }: Prepared) {
+        match command {
             Command::Send { id, text } if self.running.is_some() => self.waiting.push_back((id, text)),
             Command::Send { id, text } => self.say(id, text),
             Command::Unsend { id } => self.waiting.retain(|(waiting, _)| *waiting != id),
-            Command::Message { agent, id, text } => self.tree.send_message(agent, InboxMessage::of_user(id, text)),
+            Command::Message { agent, id, text } => {
+                self.tree.send_message(agent, InboxMessage::of_user(id, text.text));
+                for text in beside {
+                    self.tree.send_message(agent, InboxMessage::of_program(&text));
+                }
+            }
             Command::Untell { agent, id } => self.tree.untell(agent, id),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
@@ -194,12 +212,18 @@ impl Conversation {
                 self.interrupt(StopCause::User);
             }
             Command::RunForUser { line } => self.tree.run_for_user(&line).await,
-            Command::HandOff { task } => self.hand_off(task),
+            Command::HandOff { task } => self.hand_off(task.text),
             Command::StopCommand { id } => drop(self.tree.commands().stop(&id, EndedBy::User)),
             Command::StopUserCommands => self.tree.commands().stop_of_user(),
             Command::WrapUp { agent } => self.tree.wrap_up(agent),
-            Command::Resume { agent, message } if self.tree.is_saved(agent) => self.resume(vec![agent], message),
-            Command::Resume { agent, message } => self.tree.resume(agent, message).await,
+            Command::Resume { agent, message } => {
+                let message = message.map(|(id, said)| (id, said.text));
+                if self.tree.is_saved(agent) {
+                    self.resume(vec![agent], message);
+                } else {
+                    self.tree.resume(agent, message).await;
+                }
+            }
             Command::ResumeAll { agents } if agents.iter().any(|agent| agent.is_main()) => self.go_on(),
             Command::ResumeAll { agents } => self.resume(agents, None),
             Command::Move { agent, run_mode } => self.move_to(agent, run_mode).await,
@@ -257,25 +281,9 @@ impl Conversation {
     /// Resumes subagents that may have worked in an earlier run of the program, once there is a model.
     fn resume(&mut self, agents: Vec<AgentId>, message: Option<(MessageId, String)>) {
         while self.resumes.try_join_next().is_some() {}
-        let (tree, connecting, offer) = (self.tree.clone(), self.connecting.clone(), self.offers.clone());
         let capabilities = self.tree.main_capabilities(&self.definition, None);
-        self.resumes.spawn(async move {
-            let main = match (connecting.await, capabilities) {
-                (Ok(connection), Ok(capabilities)) => Ok(main_parent(connection, capabilities, offer)),
-                (Err(reason), _) => Err(reason),
-                (_, Err(refusal)) => Err(refusal.to_string()),
-            };
-            for agent in agents {
-                let ready = match &main {
-                    Ok(main) => tree.make_ready_below(agent, main).await.map_err(|refusal| refusal.to_string()),
-                    Err(reason) => Err(reason.clone()),
-                };
-                match ready {
-                    Ok(()) => tree.resume(agent, message.clone()).await,
-                    Err(text) => tree.sink().emit_unhindered(agent, EventKind::Notice { text }).await,
-                }
-            }
-        });
+        let (connecting, offers) = (self.connecting.clone(), self.offers.clone());
+        self.resumes.spawn(self.tree.clone().resume_saved(connecting, capabilities, offers, (agents, message)));
     }
 
     /// Moves a subagent. A main agent at rest waits for nobody: there is no foreground then.
@@ -338,7 +346,8 @@ impl Conversation {
     async fn rewind(&mut self, request: RewindRequest) {
         while self.harvests.try_join_next().is_some() {}
         let is_merging = !self.harvests.is_empty();
-        let is_busy = self.running.is_some() || !self.waiting.is_empty() || is_merging || self.tree.is_busy();
+        let is_waiting = !self.waiting.is_empty() || !self.preparing.is_empty();
+        let is_busy = self.running.is_some() || is_waiting || is_merging || self.tree.is_busy();
         let at = if is_busy {
             Err("agents are still running; stop them or wait")
         } else {
@@ -363,17 +372,17 @@ impl Conversation {
 
     /// Starts to answer a message. The answer's own task emits everything, so that commands are obeyed even while no
     /// listener has room.
-    fn say(&mut self, id: MessageId, text: String) {
+    fn say(&mut self, id: MessageId, text: UserText) {
         self.tree.begin_request();
         self.answer(Some((id, text)));
     }
 
     /// Makes the main agent answer a message of the user, or whatever else has reached it.
-    fn answer(&mut self, message: Option<(MessageId, String)>) {
-        if let Some((_, text)) = &message {
+    fn answer(&mut self, message: Option<(MessageId, UserText)>) {
+        if let Some((_, said)) = &message {
             let next = Some(self.tree.next_agent());
-            self.checkpoints.push(Checkpoint { next, ..Checkpoint::new(text, &self.transcript) });
-            let text = self.as_read(text.clone(), &self.transcript);
+            self.checkpoints.push(Checkpoint { next, ..Checkpoint::new(&said.text, &self.transcript) });
+            let text = self.tree.as_read(said, &self.definition, self.transcript.is_empty());
             self.transcript.push_user(text);
         }
         self.begin_task(Task::Answer(message));
@@ -399,23 +408,6 @@ impl Conversation {
         let connecting = self.connecting.clone();
         let task = tokio::spawn(async move { answer.run(connecting, work, transcript).await });
         self.running = Some(Running { cancel, task, then: Then::GoOn });
-    }
-
-    /// Returns what the model reads for a message of the user.
-    fn as_read(&self, text: String, before: &Transcript) -> String {
-        let names = match self.tree.main_capabilities(&self.definition, None) {
-            Ok(capabilities) if capabilities.delegation == Delegation::Open => {
-                let permissions = &capabilities.permissions;
-                self.tree.catalog().names().into_iter().filter(|name| permissions.allow_kind(name)).collect()
-            }
-            _ => Vec::new(),
-        };
-        let text = mention::explain(text, &names);
-        let initial = self.definition.as_ref().and_then(|definition| definition.initial_prompt.as_deref());
-        match initial.filter(|_| before.is_empty()) {
-            Some(initial) => format!("{}\n\n{text}", initial.trim()),
-            None => text,
-        }
     }
 
     /// Takes back the transcript of a finished answer and starts on the next message that waits.

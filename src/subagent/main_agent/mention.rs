@@ -3,16 +3,20 @@
 //! Owns finding mentions and the words the model reads for them. Leaves drawing and completing them to the front ends.
 //! Pure. Invariant: the user's own words stay as they were, and what names no agent means nothing.
 
-use crate::message::sanitize_line;
+use crate::message::{UserText, sanitize_line};
+use crate::subagent::main_agent::MainAgentDefinition;
+use crate::subagent::spawn::capabilities::Delegation;
+use crate::subagent::tree::Tree;
 
 /// What stands before the name, in Claude Code and in Kode.
-const MARKS: [&str; 2] = ["@agent-", "@run-agent-"];
+const MARKS: [&str; 2] = ["agent-", "run-agent-"];
 
 /// Returns what the model reads for the user's text: the text, and a word on each agent of `names` it mentions.
-pub fn explain(text: String, names: &[String]) -> String {
-    let mentioned = mentioned(&text, names);
+#[must_use]
+pub fn explain(said: &UserText, names: &[String]) -> String {
+    let (text, mentioned) = (&said.text, mentioned(said, names));
     if mentioned.is_empty() {
-        return text;
+        return text.clone();
     }
     let asks: Vec<String> = mentioned
         .iter()
@@ -24,16 +28,34 @@ pub fn explain(text: String, names: &[String]) -> String {
     format!("{text}\n\n<system-reminder>\n{}\n</system-reminder>", asks.join("\n"))
 }
 
-/// Returns the agents that the text mentions, in the order of the text, each once.
-fn mentioned<'n>(text: &str, names: &'n [String]) -> Vec<&'n str> {
+impl Tree {
+    /// Returns what the model reads for a message of the user: for the first one, what the main agent's file says before it.
+    pub(super) fn as_read(&self, said: &UserText, definition: &MainAgentDefinition, is_first: bool) -> String {
+        let names = match self.main_capabilities(definition, None) {
+            Ok(capabilities) if capabilities.delegation == Delegation::Open => {
+                let permissions = &capabilities.permissions;
+                self.catalog().names().into_iter().filter(|name| permissions.allow_kind(name)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let text = explain(said, &names);
+        let initial = definition.as_ref().and_then(|definition| definition.initial_prompt.as_deref());
+        match initial.filter(|_| is_first) {
+            Some(initial) => format!("{}\n\n{text}", initial.trim()),
+            None => text,
+        }
+    }
+}
+
+/// Returns the agents that the user mentions, in the order of the text, each once.
+fn mentioned<'n>(said: &UserText, names: &'n [String]) -> Vec<&'n str> {
     let mut found: Vec<&str> = Vec::new();
-    for (at, _) in text.match_indices('@') {
-        let stands_alone = text[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric());
+    for mention in said.mentions() {
         let name = MARKS.iter().find_map(|mark| {
-            let head = text[at..].get(..mark.len())?;
-            head.eq_ignore_ascii_case(mark).then(|| longest(&text[at + mark.len()..], names))?
+            let head = mention.name.get(..mark.len())?;
+            head.eq_ignore_ascii_case(mark).then(|| longest(&mention.name[mark.len()..], names))?
         });
-        if let Some(name) = name.filter(|name| stands_alone && !found.contains(name)) {
+        if let Some(name) = name.filter(|name| !found.contains(name)) {
             found.push(name);
         }
     }

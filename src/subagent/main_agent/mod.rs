@@ -11,6 +11,7 @@ mod hand_off;
 pub(super) mod hooks;
 pub mod mention;
 mod pictures;
+mod preparing;
 pub(super) mod rewind;
 mod running;
 

@@ -1,15 +1,17 @@
 //! Pictures that a message of the user names as files: `@image.png`.
 //!
-//! Owns which words are such names, and putting the mark of the picture behind each. Leaves keeping it to `session`.
-//! Invariants: a file is read only if the message names it and agents may read it unasked; what is no picture stays a word.
+//! Owns which mentions are such names, and putting the mark of the picture behind each. Leaves keeping it to `session`.
+//! Invariants: a file is read only if the user names it and agents may read it unasked, judged by where its links lead; what
+//! is no picture stays a word.
 
 use std::path::{Path, PathBuf};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::agent::EventKind;
-use crate::message::{AgentId, FittedPicture, picture_mark, sanitize_line};
+use crate::message::{AgentId, FittedPicture, Mention, UserText, picture_mark, sanitize_line};
 use crate::permission::{Access, AccessKind, Decision, Permissions};
 use crate::session::{PictureStore, read_picture};
-use crate::subagent::Command;
 use crate::subagent::tree::Tree;
 
 /// Pictures of one message.
@@ -17,36 +19,24 @@ const MAX_NAMED: usize = 10;
 const ENDS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
 impl Tree {
-    /// Returns a command with the marks of the pictures that its message names, if it has one.
-    pub(in crate::subagent) async fn attach_named(&self, command: Command) -> Command {
-        match command {
-            Command::Send { id, text } => Command::Send { id, text: self.with_pictures(text).await },
-            Command::Message { agent, id, text } => {
-                Command::Message { agent, id, text: self.with_pictures(text).await }
-            }
-            Command::Resume { agent, message: Some((id, text)) } => {
-                Command::Resume { agent, message: Some((id, self.with_pictures(text).await)) }
-            }
-            Command::HandOff { task } => Command::HandOff { task: self.with_pictures(task).await },
-            other => other,
-        }
-    }
-
     /// Returns a message of the user with the mark of its picture behind each file of one that it names. What is attached,
-    /// and what cannot be, is said.
-    pub(in crate::subagent) async fn with_pictures(&self, text: String) -> String {
-        let named = named(&text);
-        if named.is_empty() {
-            return text;
+    /// and what cannot be, is said. Nothing more is read once it is stopped.
+    pub(in crate::subagent) async fn with_pictures(&self, said: UserText, stop: &CancellationToken) -> UserText {
+        let named = named(said.mentions());
+        let others: Vec<String> =
+            named_by(said.others()).map(|mention| mention.name.to_owned()).take(MAX_NAMED).collect();
+        if named.is_empty() && others.is_empty() {
+            return said;
         }
         let setup = self.setup();
         let (pictures, place, permissions) = (setup.pictures.clone(), setup.place.clone(), setup.permissions.clone());
-        let (home, unchanged) = (setup.user_dirs.home.clone(), text.clone());
+        let (home, unchanged, stop) = (setup.user_dirs.home.clone(), said.clone(), stop.clone());
         let attach = move || {
             let (mut attached, mut told) = (Vec::new(), Vec::new());
+            let found = |name: &str| resolved(name, &place.cwd, home.as_deref()).canonicalize().ok();
             for (name, end) in named {
                 // Of what is not there, the model may make something.
-                let Ok(path) = resolved(&name, &place.cwd, home.as_deref()).canonicalize() else { continue };
+                let Some(path) = found(&name).filter(|_| !stop.is_cancelled()) else { continue };
                 match attach(&path, &permissions, &pictures) {
                     Ok((number, words)) => {
                         attached.push((end, number));
@@ -55,18 +45,21 @@ impl Tree {
                     Err(why) => told.push(format!("Not attached: {} {why}", sanitize_line(&name))),
                 }
             }
-            let mut marked = text;
+            for name in others.iter().filter(|name| found(name).is_some()) {
+                told.push(format!("Not attached: {} was pasted, not typed", sanitize_line(name)));
+            }
+            let mut marked = said.text.clone();
             // From the end, so that the places before stay what they are.
             for (end, number) in attached.into_iter().rev() {
                 marked.insert_str(end, &format!(" {}", picture_mark(number)));
             }
-            (marked, told)
+            (said.with_text(marked), told)
         };
-        let (text, told) = tokio::task::spawn_blocking(attach).await.unwrap_or((unchanged, Vec::new()));
+        let (said, told) = tokio::task::spawn_blocking(attach).await.unwrap_or((unchanged, Vec::new()));
         for line in told {
             self.sink().emit_unhindered(AgentId::MAIN, EventKind::Notice { text: line }).await;
         }
-        text
+        said
     }
 }
 
@@ -89,24 +82,15 @@ fn resolved(name: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Returns the names of pictures that a text mentions, and where each mention ends: `@logo.png`, `@"my logo.png"`.
-fn named(text: &str) -> Vec<(String, usize)> {
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices('@') {
-        let stands_alone = text[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || before == '(');
-        let rest = &text[at + 1..];
-        let (name, length) = if let Some(quoted) = rest.strip_prefix('"') {
-            let Some((name, _)) = quoted.split_once('"') else { continue };
-            (name, name.len() + 2)
-        } else {
-            let word = rest.split(char::is_whitespace).next().unwrap_or_default();
-            let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']']);
-            (word, word.len())
-        };
-        let end = Path::new(name).extension().and_then(|end| end.to_str()).unwrap_or_default();
-        if stands_alone && ENDS.iter().any(|known| known.eq_ignore_ascii_case(end)) && found.len() < MAX_NAMED {
-            found.push((name.to_owned(), at + 1 + length));
-        }
-    }
-    found
+/// Returns those of these mentions that may be pictures: `@logo.png`, `@"my logo.png"`.
+fn named_by<'t>(mentions: impl Iterator<Item = Mention<'t>>) -> impl Iterator<Item = Mention<'t>> {
+    mentions.filter(|mention| {
+        let end = Path::new(mention.name).extension().and_then(|end| end.to_str()).unwrap_or_default();
+        ENDS.iter().any(|known| known.eq_ignore_ascii_case(end))
+    })
+}
+
+/// Returns the names of pictures, and where each mention ends.
+fn named<'t>(mentions: impl Iterator<Item = Mention<'t>>) -> Vec<(String, usize)> {
+    named_by(mentions).map(|mention| (mention.name.to_owned(), mention.end)).take(MAX_NAMED).collect()
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use crate::definition::{AgentDefinition, NamedServer};
-use crate::mcp::{McpConfig, McpServers, McpState, McpToolInfo};
+use crate::mcp::{McpConfig, McpPrompt, McpServers, McpState, McpToolInfo};
 use crate::message::sanitize_line;
 
 /// Servers that an agent can hand on.
@@ -132,6 +132,21 @@ impl AgentServers {
             states.extend(own.configs.iter().map(|config| (config.name.clone(), McpState::Starting)));
         }
         states
+    }
+
+    /// Returns those in which a server is; `None` if the agent does not reach it.
+    pub(super) fn having(&self, name: &str) -> Option<McpServers> {
+        let has = |part: &&ServerPart| part.states().iter().any(|(known, _)| known == name);
+        self.parts.iter().find(has).map(|part| part.servers.clone())
+    }
+
+    /// Returns the prompts that there are now, each with its server and what asks for it.
+    pub(super) fn prompts(&self) -> Vec<(McpServers, String, McpPrompt)> {
+        let of_part = |part: &ServerPart| {
+            let prompts = part.servers.prompts().into_iter().filter(|(server, _)| part.has(server));
+            prompts.map(|(server, prompt)| (part.servers.clone(), server, prompt)).collect::<Vec<_>>()
+        };
+        self.parts.iter().flat_map(of_part).collect()
     }
 
     /// Waits until no server that `counts` is on its way any more, for so long at most.

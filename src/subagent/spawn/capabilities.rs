@@ -11,6 +11,7 @@ use crate::hook::OwnHooks;
 use crate::mcp::TOOL_PREFIX;
 use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
 use crate::subagent::limits::Refusal;
+use crate::subagent::servers::mention::MentionReach;
 use crate::subagent::servers::{AgentServers, TOOL_SEARCH, states};
 use crate::subagent::tools::agent_tool::AGENT_TOOL;
 use crate::subagent::tools::skill_tool::SKILL_TOOL;
@@ -30,6 +31,13 @@ pub struct Capabilities {
     pub permissions: Permissions,
     /// The hooks of its file, and those handed on to it.
     pub hooks: OwnHooks,
+}
+
+impl Capabilities {
+    /// Returns what decides on servers that a message names.
+    pub(in crate::subagent) fn mention_reach(&self) -> MentionReach {
+        (self.servers.clone(), self.permissions.clone())
+    }
 }
 
 /// Whether an agent may do what goes beyond single tools: have subagents, load skills.

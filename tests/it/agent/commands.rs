@@ -228,7 +228,7 @@ async fn a_message_is_handed_to_an_agent_in_the_background_and_its_report_wakes_
         reply(json!({"task": "Fix it"}), vec![json!({"say": "<summary>fixed</summary>"})]),
         reply(json!({}), vec![json!({"say": "noted"})]),
     ]);
-    session.send(Command::HandOff { task: "Fix it".to_owned() });
+    session.send(Command::HandOff { task: "Fix it".into() });
     session.ended(CHILD).await;
     session.ended(AgentId::MAIN).await;
     let main = provider.requests().pop().unwrap();

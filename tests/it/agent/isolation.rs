@@ -157,7 +157,7 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
     assert!(reports[0].contains("\nworktree: removed, no changes\n"), "{}", reports[0]);
     assert_eq!(kept(&session).len(), 1);
 
-    session.send(Command::Resume { agent: AgentId(2), message: Some((MessageId(1), "more".to_owned())) });
+    session.send(Command::Resume { agent: AgentId(2), message: Some((MessageId(1), "more".into())) });
     session.ended(AgentId(2)).await;
     session
         .wait_session(|event| matches!(event, SessionEvent::Worktrees { kept } if !kept.is_empty()).then_some(()))
@@ -168,7 +168,7 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
 
     harvest(&mut session, 2, WorktreeAct::Merge).await;
     assert!(text(&session).starts_with("ONE\nTWO\n"));
-    session.send(Command::Resume { agent: AgentId(2), message: Some((MessageId(1), "again".to_owned())) });
+    session.send(Command::Resume { agent: AgentId(2), message: Some((MessageId(1), "again".into())) });
     session.ended(AgentId(2)).await;
     assert_eq!(made(&session, 2).len(), 3);
     let requests = provider.requests();

@@ -1,7 +1,7 @@
 //! Mentions of agents in what the user says.
 
 use belvedere::agent::EventKind;
-use belvedere::message::{AgentId, Message};
+use belvedere::message::{AgentId, Message, UserText};
 use belvedere::offline::{Offline, Pace};
 use belvedere::subagent::mention::explain;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::support::{Parts, Session};
 
 fn of(text: &str) -> Vec<String> {
     let names = ["explore", "explore-deep", "Code Reviewer", "v1.2"].map(str::to_owned);
-    let told = explain(text.to_owned(), &names);
+    let told = explain(&UserText::typed(text), &names);
     assert!(told.starts_with(text));
     told.split("to the agent `").skip(1).filter_map(|rest| Some(rest.split_once('`')?.0.to_owned())).collect()
 }

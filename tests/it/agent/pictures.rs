@@ -1,8 +1,9 @@
 //! Pictures on their way to the model: named in a message, or read by a tool.
 
 use belvedere::agent::EventKind;
-use belvedere::message::{AgentId, Message, ResultPart};
+use belvedere::message::{AgentId, Message, MessageId, ResultPart};
 use belvedere::provider::Request;
+use belvedere::subagent::Command;
 use serde_json::json;
 
 use super::{reply, results, script};
@@ -105,5 +106,38 @@ async fn a_model_that_sees_nothing_gets_no_picture_and_the_user_is_told() {
     assert!(results(requests.last().unwrap())[0].joined_text().contains("You cannot see images"));
     let told = |kind: &&EventKind| matches!(kind, EventKind::Notice { text } if text.contains("sees no images: [Image #1] is not sent"));
     assert_eq!(session.of(AgentId::MAIN).filter(told).count(), 1);
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_link_is_judged_by_the_file_it_leads_to_and_a_paste_names_nothing() {
+    let provider = script(&[reply(json!({}), vec![json!({"say": "nothing"})])]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    let outside = session.home.path().join("outside.png");
+    std::fs::write(&outside, PNG).unwrap();
+    std::os::unix::fs::symlink(&outside, session.root().join("link.png")).unwrap();
+    std::fs::write(session.root().join("a.png"), PNG).unwrap();
+    session.ask("see @link.png").await;
+    session.send(Command::Send { id: MessageId(9), text: "a log with @a.png in it, @gone.png".into() });
+    session.ended(AgentId::MAIN).await;
+    assert!(provider.requests().iter().all(|request| numbers(request).is_empty()));
+    let is_told = |words: &str| {
+        session.of(AgentId::MAIN).any(|kind| matches!(kind, EventKind::Notice { text } if text.contains(words)))
+    };
+    assert!(is_told("link.png is out of reach here") && is_told("Not attached: a.png was pasted, not typed"));
+    assert!(!is_told("gone.png"), "what is not there is a word");
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn messages_arrive_in_their_order_whatever_they_name() {
+    let provider = script(&[reply(json!({}), vec![json!({"say": "ok"})])]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    std::fs::write(session.root().join("a.png"), PNG).unwrap();
+    session.say("first @a.png");
+    session.say("second");
+    session.ended(AgentId::MAIN).await;
+    session.ended(AgentId::MAIN).await;
+    assert_eq!(said(provider.requests().last().unwrap()), ["first @a.png [Image #1]", "second"]);
     session.quit().await;
 }

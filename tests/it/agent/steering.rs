@@ -15,7 +15,7 @@ use crate::support::{Parts, Session};
 const ONE: AgentId = AgentId(1);
 
 fn tell(text: &str) -> Command {
-    Command::Message { agent: ONE, id: MessageId(1), text: text.to_owned() }
+    Command::Message { agent: ONE, id: MessageId(1), text: text.into() }
 }
 
 /// A turn that lasts long enough to be spoken into.
@@ -114,7 +114,7 @@ async fn while_one_works() -> (Arc<Scripted>, Session) {
 async fn of_two_equal_messages_the_later_one_can_be_taken_back() {
     let (_, mut session) = while_one_works().await;
     for id in [7, 8] {
-        session.send(Command::Message { agent: ONE, id: MessageId(id), text: "CANARY".to_owned() });
+        session.send(Command::Message { agent: ONE, id: MessageId(id), text: "CANARY".into() });
     }
     session.send(Command::Untell { agent: ONE, id: MessageId(8) });
     session.ended(AgentId::MAIN).await;
@@ -155,7 +155,7 @@ async fn who_waits_for_its_turn_reads_it_once_it_starts() {
         _ => None,
     });
     let agent = queued.await;
-    session.send(Command::Message { agent, id: MessageId(1), text: "early".to_owned() });
+    session.send(Command::Message { agent, id: MessageId(1), text: "early".into() });
     session.ended(AgentId::MAIN).await;
     let first = &requests_of(&provider, "one")[0];
     assert!(matches!(&*first.messages[1], Message::User { text } if text.starts_with("early")), "{first:#?}");
@@ -173,7 +173,7 @@ async fn who_has_ended_hears_nothing_and_nobody_hears_it_instead() {
     session.say("go");
     session.ended(ONE).await;
     session.send(tell("CANARY"));
-    session.send(Command::Message { agent: AgentId(9), id: MessageId(1), text: "CANARY".to_owned() });
+    session.send(Command::Message { agent: AgentId(9), id: MessageId(1), text: "CANARY".into() });
     session.ended(AgentId::MAIN).await;
     session.ask("go on").await;
     assert!(!format!("{:?}", provider.requests()).contains("CANARY"));

@@ -161,7 +161,7 @@ fn an_and_sign_as_the_last_word_hands_the_message_on_and_says_so_before() {
     }
     stage.keys("fix the tests &");
     assert!(stage.text().contains("→ background agent"), "{}", stage.text());
-    let hands_on = Effect::Command(Command::HandOff { task: "fix the tests".to_owned() });
+    let hands_on = Effect::Command(Command::HandOff { task: "fix the tests".into() });
     assert!(stage.keys("<enter>").contains(&hands_on));
     assert!(stage.app.composer().is_empty());
 }

@@ -26,7 +26,7 @@ fn commands(effects: &[Effect]) -> Vec<Command> {
 fn enter_sends_the_message_and_remembers_it() {
     let mut stage = Stage::new(100, 30);
     let effects = stage.keys("hi there<enter>");
-    assert_eq!(commands(&effects), [Command::Send { id: MessageId(1), text: "hi there".to_owned() }]);
+    assert_eq!(commands(&effects), [Command::Send { id: MessageId(1), text: "hi there".into() }]);
     assert!(effects.contains(&Effect::SaveHistory("hi there".to_owned())));
     assert!(stage.app.composer().is_empty());
 }
@@ -212,7 +212,7 @@ fn alt_number_focuses_and_again_fills_the_screen() {
 fn a_typed_text_never_becomes_a_command_of_another_region() {
     let mut stage = scenes::approval(120, 40);
     let effects = stage.keys("yes, no and x<enter>");
-    assert_eq!(commands(&effects), [Command::Send { id: MessageId(1), text: "yes, no and x".to_owned() }]);
+    assert_eq!(commands(&effects), [Command::Send { id: MessageId(1), text: "yes, no and x".into() }]);
 }
 
 #[test]

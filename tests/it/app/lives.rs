@@ -36,7 +36,7 @@ fn moves(agent: u32, run_mode: RunMode) -> Vec<Command> {
 }
 
 fn resume(agent: u32, text: Option<&str>) -> Vec<Command> {
-    vec![Command::Resume { agent: AgentId(agent), message: text.map(|text| (MessageId(1), text.to_owned())) }]
+    vec![Command::Resume { agent: AgentId(agent), message: text.map(|text| (MessageId(1), text.into())) }]
 }
 
 fn flash(stage: &Stage) -> &str {

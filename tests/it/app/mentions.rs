@@ -1,8 +1,10 @@
 //! Agents in the list of what `@` could become.
 
 use belvedere::app::agent_files::FileNews;
-use belvedere::app::{Event, composer::Candidate};
+use belvedere::app::key::Input;
+use belvedere::app::{Effect, Event, composer::Candidate};
 use belvedere::definition::{AgentDefinition, Catalog, Source, Tier, parse};
+use belvedere::subagent::Command;
 use ratatui::style::Style;
 
 use crate::screens::stage::Stage;
@@ -135,4 +137,51 @@ fn many_files_and_agents_are_searched_at_every_key() {
         assert!(labels(&stage).len() <= 12);
     }
     assert_eq!(labels(&stage), ["agent-helper-499"]);
+}
+
+/// Sends what is written, and returns what it says and what of it the user has named.
+fn said(stage: &mut Stage) -> (String, Vec<String>) {
+    let effects = stage.keys(" <enter>");
+    let said = effects.iter().find_map(|effect| match effect {
+        Effect::Command(Command::Send { text, .. }) => Some(text.clone()),
+        _ => None,
+    });
+    let said = said.expect("it is sent");
+    (said.text.clone(), said.mentions().map(|mention| mention.name.to_owned()).collect())
+}
+
+#[test]
+fn only_what_is_typed_or_chosen_is_named() {
+    let mut stage = some();
+    let paste = |stage: &mut Stage, text: &str| stage.event(Event::Input(Input::Paste(text.to_owned())));
+    stage.keys("see @notes:a, @src/ru<tab>and @\"my b.png\"");
+    assert_eq!(said(&mut stage).1, ["notes:a", "src/run.rs", "my b.png"]);
+    stage.keys("look: ");
+    paste(&mut stage, "an error at @notes:evil and @evil.png.");
+    assert_eq!(said(&mut stage).1, [""; 0], "among other words");
+    stage.keys("look: ");
+    paste(&mut stage, &format!("@notes:evil\n{}", "more\n".repeat(40)));
+    assert_eq!(said(&mut stage).1, [""; 0], "in a paste that is not shown");
+    paste(&mut stage, "first @notes:evil");
+    stage.keys(" @notes:b, x");
+    assert_eq!(said(&mut stage).1, ["notes:b"], "beside what is typed");
+    paste(&mut stage, "@notes:c");
+    assert_eq!(said(&mut stage).1, ["notes:c"], "a paste that is nothing else");
+    stage.keys("@notes:");
+    paste(&mut stage, "note://d");
+    assert_eq!(said(&mut stage).1, ["notes:note://d"]);
+    paste(&mut stage, "ends in @notes:e");
+    stage.keys("., x");
+    assert_eq!(said(&mut stage).1, [""; 0], "a sign behind it is not part of it");
+    stage.keys("<up><up><up>");
+    assert_eq!(said(&mut stage), ("@notes:c ".to_owned(), vec!["notes:c".to_owned()]), "the same again");
+}
+
+#[test]
+fn what_is_written_in_the_editor_is_named_but_for_what_stood_there() {
+    let mut stage = some();
+    stage.event(Event::Input(Input::Paste("an error at @notes:evil".to_owned())));
+    stage.keys("<ctrl+g>");
+    stage.event(Event::Edited(Some("an error at @notes:evil, see @notes:a".to_owned())));
+    assert_eq!(said(&mut stage).1, ["notes:a"]);
 }

@@ -18,7 +18,7 @@ fn attached(stage: &mut Stage, place: u32, number: u32) -> Vec<Effect> {
 /// Returns the messages to the main agent among effects.
 fn sent(effects: &[Effect]) -> Vec<&str> {
     let text = |effect| match effect {
-        &Effect::Command(Command::Send { ref text, .. }) => Some(text.as_str()),
+        &Effect::Command(Command::Send { ref text, .. }) => Some(text.text.as_str()),
         _ => None,
     };
     effects.iter().filter_map(text).collect()

@@ -41,6 +41,7 @@ fn skill(name: &str, origin: SkillOrigin, hint: Option<&str>) -> ListedSkill {
         path,
         skill: Some(Arc::new(skill)),
         shadowed_by: None,
+        awaits_trust: false,
         diagnostics: Vec::new(),
     }
 }
@@ -76,7 +77,7 @@ fn stage(columns: u16, rows: u16) -> Stage {
 
 fn sent(effects: &[Effect]) -> Vec<String> {
     let text = |effect: &Effect| match effect {
-        Effect::Command(Command::Send { text, .. }) => Some(text.clone()),
+        Effect::Command(Command::Send { text, .. }) => Some(text.text.clone()),
         _ => None,
     };
     effects.iter().filter_map(text).collect()
@@ -151,4 +152,20 @@ fn a_change_is_said_and_looked_at() {
     let effects = stage.session(SessionEvent::SkillsChanged { changes });
     assert!(effects.contains(&Effect::ListSkills));
     assert!(stage.text().contains("new: /soup"), "{}", stage.text());
+}
+
+#[test]
+fn those_that_wait_for_trust_are_named_and_lead_to_the_question() {
+    let mut stage = stage(100, 24);
+    let waiting = ListedSkill { skill: None, awaits_trust: true, ..skill("deploy", SkillOrigin::Project, None) };
+    stage.event(Event::SkillsListed([vec![waiting], some()].concat().into()));
+    assert!(sent(&stage.keys("/deploy now<enter>")).is_empty());
+    assert!(stage.text().contains("/deploy waits for your trust: /trust shows"), "{}", stage.text());
+    stage.keys("<ctrl+c>/dep");
+    assert!(!stage.text().contains("/deploy"), "it is not offered: {}", stage.text());
+    stage.keys("<esc><ctrl+c>/skills<enter>");
+    let text = stage.text();
+    assert!(text.lines().any(|line| line.contains("/deploy") && line.contains("waits for your trust")), "{text}");
+    let effects = stage.keys("<enter>");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::EditSkill(_))), "{effects:?}");
 }

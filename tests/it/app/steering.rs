@@ -24,7 +24,7 @@ fn at_work() -> Stage {
 
 fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
     let of = |effect| match effect {
-        &Effect::Command(Command::Message { agent, ref text, .. }) => Some((agent.0, text.as_str())),
+        &Effect::Command(Command::Message { agent, ref text, .. }) => Some((agent.0, text.text.as_str())),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -32,7 +32,7 @@ fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
 
 fn sent(effects: &[Effect]) -> Vec<&str> {
     let of = |effect| match effect {
-        &Effect::Command(Command::Send { ref text, .. }) => Some(text.as_str()),
+        &Effect::Command(Command::Send { ref text, .. }) => Some(text.text.as_str()),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -40,7 +40,9 @@ fn sent(effects: &[Effect]) -> Vec<&str> {
 
 fn resumed(effects: &[Effect]) -> Vec<(u32, &str)> {
     let of = |effect| match effect {
-        &Effect::Command(Command::Resume { agent, message: Some((_, ref text)) }) => Some((agent.0, text.as_str())),
+        &Effect::Command(Command::Resume { agent, message: Some((_, ref text)) }) => {
+            Some((agent.0, text.text.as_str()))
+        }
         _ => None,
     };
     effects.iter().filter_map(of).collect()

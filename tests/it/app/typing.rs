@@ -220,10 +220,7 @@ fn a_backslash_at_the_end_goes_on_in_the_next_line() {
     let mut stage = Stage::new(80, 24);
     assert_eq!(commands(&stage.keys("a\\<enter>")), []);
     assert_eq!(stage.app.composer().text(), "a\n");
-    assert_eq!(
-        commands(&stage.keys("b\\ c<enter>")),
-        [Command::Send { id: MessageId(1), text: "a\nb\\ c".to_owned() }]
-    );
+    assert_eq!(commands(&stage.keys("b\\ c<enter>")), [Command::Send { id: MessageId(1), text: "a\nb\\ c".into() }]);
 }
 
 #[test]

@@ -201,13 +201,19 @@ fn a_reader_that_goes_away_ends_the_program_quietly() {
 fn an_open_pipe_that_nobody_writes_to_is_not_waited_for() {
     let (reader, writer) = std::io::pipe().unwrap();
     let soon = std::time::Duration::from_millis(1);
-    assert_eq!(with_piped(Some(" ask "), Some(reader), soon).unwrap(), "ask");
+    assert_eq!(with_piped(Some(" ask "), Some(reader), soon).unwrap().text, "ask");
     drop(writer);
     let with = |prompt: Option<&str>, text: &'static str| with_piped(prompt, Some(text.as_bytes()), FIRST_BYTE_TIMEOUT);
-    assert_eq!(with(Some("ask"), "of this\n").unwrap(), "ask\n\nof this");
-    assert_eq!(with(None, "ask\n").unwrap(), "ask");
-    assert_eq!(with(Some("ask"), "").unwrap(), "ask");
+    assert_eq!(with(Some("ask"), "of this\n").unwrap().text, "ask\n\nof this");
+    assert_eq!(with(None, "ask\n").unwrap().text, "ask");
+    assert_eq!(with(Some("ask"), "").unwrap().text, "ask");
     assert!(with(Some(" "), " \n").is_err());
+    let said = with(Some("see @a.png"), "and @b.png").unwrap();
+    assert_eq!(
+        said.mentions().map(|mention| mention.name).collect::<Vec<_>>(),
+        ["a.png"],
+        "what is piped in names nothing"
+    );
 }
 
 #[test]

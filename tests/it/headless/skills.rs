@@ -21,7 +21,11 @@ fn lines_call_skills_and_list_them() {
     let mut session = super::plain::Session::start(&bench, &flags);
     session.until("This folder brings 1 skill, 1 command, not used until you trust it: /trust");
     session.line("/where verify_password");
-    session.until("no command /where");
+    session.until("/where waits for your trust: /trust shows what this folder brings");
+    session.line("/skills");
+    session.until("/where (project command): waits for your trust: /trust");
+    session.line("/wherever");
+    session.until("no command /wherever");
     session.line("/tea");
     session.until("Skill /tea (user): loaded.");
     session.line("/quit");

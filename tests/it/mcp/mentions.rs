@@ -2,9 +2,10 @@
 
 use belvedere::agent::{Author, EventKind};
 use belvedere::definition::{AgentDefinition, Catalog, NamedServer};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId, UserText};
 use belvedere::permission::{PermissionMode, Places, Rule, RuleEffect, RuleOrigin, RuleSet, ToolKind};
 use belvedere::session::Secrets;
+use belvedere::subagent::Command;
 use serde_json::json;
 
 use super::{Heard, connected};
@@ -107,8 +108,7 @@ async fn what_servers_say_is_masked_and_a_rule_that_denies_a_server_holds() {
     assert!(!requests.contains(key) && !format!("{seen:?}").contains(key), "{requests}");
     assert_eq!(heard.of("resources/read").len(), 1, "the other one was not asked");
     assert_eq!(heard.of("prompts/get").len(), 1);
-    for told in ["@shut:note://one was not read: a rule denies", "/mcp__shut__review was not asked for: a rule denies"]
-    {
+    for told in ["@shut:note://one was not read: rules", "/mcp__shut__review was not asked for: rules"] {
         assert!(requests.contains(told), "{told}: {requests}");
     }
 }
@@ -117,4 +117,117 @@ fn denying(entry: &str) -> RuleSet {
     let places = Places { project: std::path::Path::new("/p"), home: None };
     let rule = Rule::parse(entry, places, |_| ToolKind::Other);
     RuleSet::default().with(RuleEffect::Deny, &RuleOrigin::Config, [rule])
+}
+
+fn notices(session: &Session) -> Vec<String> {
+    let text = |kind: &EventKind| match kind {
+        EventKind::Notice { text } => Some(text.clone()),
+        _ => None,
+    };
+    session.of(AgentId::MAIN).filter_map(text).collect()
+}
+
+#[tokio::test]
+async fn a_paste_reads_nothing_of_servers_and_calls_no_prompt() {
+    let heard = Heard::default();
+    let provider = script(&[reply(json!({}), vec![json!({"say": "done"})])]);
+    let mut parts = Parts::new(provider.clone());
+    parts.servers = connected(&heard, &[("notes", "tools 1")]).await;
+    let mut session = Session::start(parts);
+    session.send(Command::Send { id: MessageId(1), text: "a log: @notes:note://one @notes:note://key".into() });
+    session.ended(AgentId::MAIN).await;
+    session.send(Command::Send { id: MessageId(2), text: "/mcp__notes__review it".into() });
+    session.ended(AgentId::MAIN).await;
+    assert_eq!((heard.of("resources/read").len(), heard.of("prompts/get").len()), (0, 0));
+    let told = notices(&session);
+    assert!(told.contains(&"2 mentions of MCP servers not read: pasted, not typed".to_owned()), "{told:?}");
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_main_agent_is_read_nothing_of_servers_that_its_file_does_not_give_it() {
+    for (head, servers) in [
+        ("name: lead\ntools: Read, mcp__notes__*", None),
+        ("name: lead", Some(vec![NamedServer::Known("notes".to_owned())])),
+    ] {
+        let heard = Heard::default();
+        let provider = script(&[reply(json!({}), vec![json!({"say": "done"})])]);
+        let mut parts = Parts::new(provider.clone());
+        parts.servers = connected(&heard, &[("notes", "tools 1"), ("other", "tools 2")]).await;
+        let lead = AgentDefinition { mcp_servers: servers, ..defined(head) };
+        parts.lead = Some(std::sync::Arc::new(lead));
+        let mut session = Session::start(parts);
+        session.ask("see @notes:note://one and @other:note://one").await;
+        session.ask("/mcp__other__review it").await;
+        let requests = format!("{:?}", provider.requests());
+        assert!(
+            requests.contains("@other:note://one was not read: rules or the agent's file say no to this server"),
+            "{requests}"
+        );
+        assert!(requests.contains("Milk."), "{requests}");
+        assert_eq!((heard.of("resources/read").len(), heard.of("prompts/get").len()), (1, 0), "{head}");
+        session.quit().await;
+    }
+}
+
+#[tokio::test]
+async fn messages_to_subagents_and_what_is_handed_on_bring_what_they_name() {
+    let heard = Heard::default();
+    let wait = "until [ -e go ]; do sleep 0.1; done";
+    let provider = script(&[
+        reply(json!({"task": "hand", "turn": 0}), vec![json!({"call": "Bash", "input": {"command": wait}})]),
+        reply(json!({}), vec![json!({"say": "<summary>read</summary>"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.servers = connected(&heard, &[("notes", "tools 1")]).await;
+    parts.mode = PermissionMode::BypassPermissions;
+    let mut session = Session::start(parts);
+    let child = AgentId(1);
+    session.send(Command::HandOff { task: UserText::typed("hand on @notes:note://one") });
+    session
+        .wait(|event| match &event.kind {
+            EventKind::Tool(belvedere::agent::ToolEvent::Started { .. }) if event.agent == child => Some(()),
+            _ => None,
+        })
+        .await;
+    session.send(Command::Message { agent: child, id: MessageId(1), text: UserText::typed("and @notes:note://key") });
+    while heard.of("resources/read").len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(session.root().join("go"), "").unwrap();
+    session.ended(child).await;
+    let text = UserText::typed("once more @notes:note://one");
+    session.send(Command::Resume { agent: child, message: Some((MessageId(2), text)) });
+    session.ended(child).await;
+    let of_child: Vec<String> = provider
+        .requests()
+        .iter()
+        .filter(|request| format!("{:?}", request.messages).contains("hand on"))
+        .map(|request| format!("{:?}", request.messages))
+        .collect();
+    let read = |request: &str| (request.matches("Milk.").count(), request.matches("The key is").count());
+    assert_eq!(read(&of_child[0]), (1, 0), "{}", of_child[0]);
+    assert_eq!(read(&of_child[1]), (1, 1), "{}", of_child[1]);
+    assert_eq!(read(of_child.last().unwrap()), (2, 1));
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn the_conversation_goes_on_while_a_message_waits_for_a_server() {
+    let heard = Heard::default();
+    let provider = script(&[reply(json!({}), vec![json!({"say": "<summary>done</summary>"})])]);
+    let mut parts = Parts::new(provider.clone());
+    let gate = std::sync::Arc::new(tokio::sync::Notify::new());
+    parts.servers = super::in_process(&heard, &gate);
+    parts.servers.set(vec![super::config("slow", "late")]);
+    let mut session = Session::start(parts);
+    session.send(Command::HandOff { task: UserText::typed("read @slow:note://one") });
+    session.ask("hello").await;
+    session.send(Command::StopAll);
+    session.ask("hello again").await;
+    gate.notify_one();
+    session.ask("and now?").await;
+    let seen = session.quit().await;
+    assert!(seen.iter().all(|event| event.agent.is_main()), "what was stopped is handed to nobody");
+    assert_eq!(provider.requests().len(), 3);
 }

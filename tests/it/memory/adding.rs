@@ -141,7 +141,6 @@ fn the_list_opens_the_chosen_file() {
 fn init_asks_the_main_agent_for_the_file() {
     let mut stage = Stage::new(100, 30).with_model();
     let effects = stage.keys("/init<enter>");
-    let asks =
-        |effect: &Effect| matches!(effect, Effect::Command(Command::Send { text, .. }) if text.contains("AGENTS.md"));
+    let asks = |effect: &Effect| matches!(effect, Effect::Command(Command::Send { text, .. }) if text.text.contains("AGENTS.md"));
     assert!(effects.iter().any(asks), "{effects:?}");
 }

@@ -54,7 +54,7 @@ impl Player {
     /// Returns the demonstration at its start. Only for a runtime whose time is paused.
     pub(crate) async fn demo(width: u16, height: u16) -> Self {
         let player = Self::start(width, height, SessionKind::Demo).await;
-        player.commands.send(Command::Send { id: MessageId(1), text: DEMO_REQUEST.to_owned() }).unwrap();
+        player.commands.send(Command::Send { id: MessageId(1), text: DEMO_REQUEST.into() }).unwrap();
         player
     }
 

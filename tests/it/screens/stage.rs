@@ -192,7 +192,7 @@ impl Stage {
                 Command::Send { id, text }
                 | Command::Message { id, text, .. }
                 | Command::Resume { message: Some((id, text)), .. },
-            ) if text == said => Some(*id),
+            ) if text.text == said => Some(*id),
             _ => None,
         };
         self.effects.iter().filter_map(sent).collect()

@@ -1,6 +1,6 @@
 //! Which files are skills, which of them win, and what is filled into them.
 
-use belvedere::definition::skill::{SkillOrigin, called_in};
+use belvedere::definition::skill::called_in;
 use belvedere::message::Effort;
 use belvedere::permission::ItemTrust;
 
@@ -77,13 +77,18 @@ fn what_a_project_brings_counts_once_it_is_trusted_byte_by_byte() {
     let library = shelf.library_under("", &trust);
     let names = || library.catalog().all().iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(), ["mine"], "nothing of an untrusted project counts");
-    assert!(library.catalog().listing().iter().all(|listed| listed.origin == SkillOrigin::User), "nor is it listed");
+    let listing = library.catalog().listing();
+    let waiting = listing.iter().filter(|listed| listed.awaits_trust);
+    let waiting: Vec<_> = waiting.map(|listed| (listed.name.as_str(), listed.skill.is_none())).collect();
+    assert_eq!(waiting, [("a", true), ("c", true)], "its names alone are listed");
+    assert!(listing.iter().all(|listed| listed.diagnostics.is_empty() && listed.shadowed_by.is_none()));
     let brought = library.brought();
     let words: Vec<String> = brought.iter().map(ToString::to_string).collect();
     assert_eq!(words, ["skill .claude/skills/a/SKILL.md", "command .claude/commands/c.md"]);
     trust.add(brought);
     library.reload();
     assert_eq!(names(), ["mine", "a", "c"]);
+    assert!(library.catalog().listing().iter().all(|listed| !listed.awaits_trust));
     let mut seen = library.brought_changes();
     shelf.put(".claude/commands/c.md", "another one");
     library.reload();

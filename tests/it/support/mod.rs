@@ -14,7 +14,7 @@ use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::hook::Hooks;
 use belvedere::mcp::McpServers;
 use belvedere::memory::MemorySources;
-use belvedere::message::{AgentId, MessageId};
+use belvedere::message::{AgentId, MessageId, UserText};
 use belvedere::permission::{Grants, PermissionMode, Permissions, RuleSet};
 use belvedere::provider::{Model, Provider};
 use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
@@ -325,7 +325,7 @@ impl Session {
 
     pub(crate) fn say(&self, text: &str) {
         self.said.set(self.said.get() + 1);
-        self.send(Command::Send { id: MessageId(self.said.get()), text: text.to_owned() });
+        self.send(Command::Send { id: MessageId(self.said.get()), text: UserText::typed(text) });
     }
 
     /// Waits for an event of an agent and returns what `pick` makes of it.

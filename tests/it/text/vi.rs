@@ -100,10 +100,7 @@ fn keys_mean_what_the_mode_says() {
     assert_eq!(stage.app.composer().text(), "jump");
     assert!(stage.text().contains("NORMAL"));
     let effects = stage.keys("0x<enter>");
-    assert!(
-        effects.contains(&Effect::Command(Command::Send { id: MessageId(1), text: "ump".to_owned() })),
-        "{effects:?}"
-    );
+    assert!(effects.contains(&Effect::Command(Command::Send { id: MessageId(1), text: "ump".into() })), "{effects:?}");
     stage.keys("typed again");
     assert_eq!(stage.app.composer().text(), "typed again", "a new message is begun by typing");
     assert!(!stage.text().contains("NORMAL"));

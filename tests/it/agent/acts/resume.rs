@@ -17,7 +17,7 @@ use crate::support::{Parts, Session, standard_tools};
 const CHILD: AgentId = AgentId(1);
 
 fn resume(text: Option<&str>) -> Command {
-    Command::Resume { agent: CHILD, message: text.map(|text| (MessageId(1), text.to_owned())) }
+    Command::Resume { agent: CHILD, message: text.map(|text| (MessageId(1), text.into())) }
 }
 
 /// A call of `Agent` that has one go on.
@@ -56,7 +56,7 @@ async fn who_goes_on_remembers_to_the_byte_what_it_was_told_and_what_was_cut_off
         (event.agent == CHILD && matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }))).then_some(())
     };
     session.wait(naps).await;
-    session.send(Command::Message { agent: CHILD, id: MessageId(1), text: "and the tests".to_owned() });
+    session.send(Command::Message { agent: CHILD, id: MessageId(1), text: "and the tests".into() });
     session.wait(naps).await;
     session.send(Command::Stop { agent: CHILD });
     session.ended(AgentId::MAIN).await;
@@ -97,7 +97,7 @@ async fn who_was_stopped_before_it_began_goes_on_with_its_task() {
     session.send(Command::Stop { agent: one });
     session.ended(one).await;
     // The only place is taken: it waits, visibly, and may be stopped there once more.
-    session.send(Command::Resume { agent: one, message: Some((MessageId(1), "look in tests".to_owned())) });
+    session.send(Command::Resume { agent: one, message: Some((MessageId(1), "look in tests".into())) });
     session.wait(|event| matches!(event.kind, EventKind::Resumed { run: 2, .. }).then_some(())).await;
     session.send(Command::Stop { agent: one });
     session.ended(one).await;
@@ -303,7 +303,7 @@ async fn events_that_were_written_down_tell_the_conversation_to_the_byte() {
             matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }) if event.agent == CHILD).then_some(())
         })
         .await;
-    session.send(Command::Message { agent: CHILD, id: MessageId(1), text: "and the tests".to_owned() });
+    session.send(Command::Message { agent: CHILD, id: MessageId(1), text: "and the tests".into() });
     session
         .wait(|event| {
             matches!(&event.kind, EventKind::Turn(TurnEvent::Text { text }) if text == "so far, ").then_some(())

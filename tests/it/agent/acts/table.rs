@@ -126,7 +126,7 @@ impl Act {
         match self {
             Self::Stop => vec![Command::Stop { agent: ONE }],
             Self::WrapUp => vec![Command::WrapUp { agent: ONE }],
-            Self::Steer => vec![Command::Message { agent: ONE, id: MessageId(1), text: "and the tests".to_owned() }],
+            Self::Steer => vec![Command::Message { agent: ONE, id: MessageId(1), text: "and the tests".into() }],
             Self::Background => vec![to(RunMode::Background)],
             Self::Foreground => vec![to(RunMode::Background), to(RunMode::Foreground)],
             Self::Resume => vec![Command::Resume { agent: ONE, message: None }],
