@@ -4,7 +4,9 @@
 //! to `attempt`. Invariants: each command and each file goes the way of a call of `Bash` and of `Read`, with its questions,
 //! its sandbox and its bounds; nothing of it can pass for another speaker.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -26,6 +28,9 @@ const MAX_CHARS: usize = 16_000;
 pub trait SkillHost: Send + Sync {
     /// Returns the skill that the user's words call, with its arguments filled in; `None` if they call none.
     fn called(&self, words: &str) -> Option<LoadedSkill>;
+
+    /// Takes note of files of this project that the agent has read or changed: skills may be about them.
+    fn note_touched(&self, project: &Path, files: &BTreeSet<PathBuf>);
 
     /// Has a subagent carry a skill out, and returns its report. `stop` gives the wait up, and the subagent with it.
     fn fork<'a>(

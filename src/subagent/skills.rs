@@ -3,7 +3,9 @@
 //! Owns which of them an agent knows. Leaves the files to `definition`, and what becomes of a call to `agent`. Invariant: a
 //! skill that runs in a conversation of its own passes every check that a call of `Agent` does.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -12,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{ForkedSkill, RunMode, SkillHost};
 use crate::definition::AgentDefinition;
-use crate::definition::skill::{SkillCatalog, called_in};
+use crate::definition::skill::{Skill, SkillCatalog, called_in};
 use crate::message::{Effort, LoadedSkill, SkillPiece, sanitize_line};
 use crate::permission::RuleSet;
 use crate::subagent::limits::Refusal;
@@ -56,6 +58,17 @@ impl SessionSkills {
 impl SkillHost for AgentSkills {
     fn called(&self, words: &str) -> Option<LoadedSkill> {
         self.tree.setup().skills.called(words)
+    }
+
+    fn note_touched(&self, project: &Path, files: &BTreeSet<PathBuf>) {
+        let about = |skill: &Arc<Skill>| skill.is_about(project, files.iter().map(PathBuf::as_path));
+        let all = self.tree.setup().skills.catalog.all().into_iter();
+        let mut met = self.own.offers.met_skills();
+        let new: Vec<String> = all
+            .filter(|skill| !skill.paths.is_empty() && !met.contains(&skill.name) && about(skill))
+            .map(|skill| skill.name.clone())
+            .collect();
+        met.extend(new);
     }
 
     fn fork<'a>(

@@ -1,6 +1,6 @@
 //! Memory files in the middle of a conversation: those that have changed, and those about files that the agent reads.
 //!
-//! Owns when an agent looks. Leaves the files, and the words about them, to `memory`. Invariants: a change is read with the
+//! Owns when an agent looks, also at what skills are about. Leaves the files, and the words about them, to `memory`. Invariants: a change is read with the
 //! user's next message and never before.
 
 use super::{Driver, InboxMessage};
@@ -13,6 +13,9 @@ impl Driver<'_> {
     pub(super) async fn read_memory(&mut self, was_spoken_to: bool) {
         let agent = self.agent;
         let touched = agent.freshness.take_touched();
+        if let Some(skills) = agent.skills.as_ref().filter(|_| !touched.is_empty()) {
+            skills.note_touched(&agent.place.project, &touched);
+        }
         let was_spoken_to = was_spoken_to || self.turns == 0;
         if !agent.memory.is_due(was_spoken_to, &touched) {
             return;

@@ -148,7 +148,7 @@ impl QuestionForm {
     }
 }
 
-const UNSEEN: &str = "look at it first, then answer; enlarge the terminal if it is not there";
+const UNSEEN: &str = "look at it first, or enlarge the terminal";
 
 /// Returns what an answer is filled in with.
 pub(in crate::app) fn popup(form: AnswerForm, now: Instant) -> Popup {

@@ -13,6 +13,8 @@ mod load;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use globset::{GlobBuilder, GlobSetBuilder};
+
 use crate::message::{Diagnostic, Effort};
 
 pub use dirs::{SkillDir, SkillDirs};
@@ -55,6 +57,22 @@ pub struct Skill {
 }
 
 impl Skill {
+    /// Returns `true` if it is about one of these files of a project. Patterns that cannot be read are about all.
+    #[must_use]
+    pub fn is_about<'p>(&self, project: &Path, mut files: impl Iterator<Item = &'p Path>) -> bool {
+        let mut set = GlobSetBuilder::new();
+        for pattern in &self.paths {
+            let plain = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
+            // A folder stands for what is below it.
+            for glob in [plain.to_owned(), format!("{plain}/**")] {
+                let Ok(glob) = GlobBuilder::new(&glob).literal_separator(true).build() else { return true };
+                set.add(glob);
+            }
+        }
+        let Ok(set) = set.build() else { return true };
+        files.any(|file| file.strip_prefix(project).is_ok_and(|file| set.is_match(file)))
+    }
+
     /// Returns the folder in which the files lie that it names.
     #[must_use]
     pub fn folder(&self) -> &Path {

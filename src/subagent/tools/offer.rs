@@ -4,9 +4,9 @@
 //! however many files a project has; what a project's files say is one line each, and stands apart as data; within a
 //! conversation the list stays as it was, and what has changed follows in a message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::message::sanitize_line;
 use crate::subagent::run::report::escape;
@@ -55,6 +55,15 @@ pub struct Offers {
     pub(in crate::subagent) skills: Offer,
     /// What it has been offered of MCP servers.
     pub(in crate::subagent) servers: Arc<ServerOffer>,
+    /// Skills about files that it has read or changed.
+    met: Mutex<BTreeSet<String>>,
+}
+
+impl Offers {
+    /// Returns the skills about files that the agent has read or changed, by name.
+    pub(in crate::subagent) fn met_skills(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A list as it was offered in a conversation.

@@ -1,6 +1,6 @@
 //! The `Skill` tool: how a model loads a skill.
 //!
-//! Owns which skills an agent is offered, and in how many words. Leaves what a skill says to `definition`, and what it runs to
+//! Owns which skills an agent is offered, when, and in how many words. Leaves what a skill says to `definition`, and what it runs to
 //! `agent`. Invariant: what only the user may call is neither offered nor loaded.
 
 use std::borrow::Cow;
@@ -65,7 +65,10 @@ impl SkillTool {
     }
 
     fn entries(&self) -> Vec<OfferEntry> {
-        self.tree.usable_skills(&self.parent).iter().map(|skill| entry(skill)).collect()
+        let met = self.parent.offers.met_skills();
+        let usable = self.tree.usable_skills(&self.parent);
+        let is_due = |skill: &&Arc<Skill>| skill.paths.is_empty() || met.contains(&skill.name);
+        usable.iter().filter(is_due).map(|skill| entry(skill)).collect()
     }
 
     fn find(&self, name: &str) -> Result<Arc<Skill>, ToolOutput> {

@@ -143,6 +143,14 @@ fn a_paste_that_is_not_shown_runs_nothing() {
     let effects = stage.keys("<enter>");
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Command(Command::RunForUser { .. }))), "{effects:?}");
     assert_eq!(stage.sent(text.trim_end()).len(), 1, "it is a message");
+    let long = "words ".repeat(300);
+    for text in [format!("/compact {long}"), format!("/mcp__notes__review {long}"), format!("{long} &")] {
+        stage.event(paste(&text));
+        let effects = stage.keys("<enter>");
+        let commands = effects.iter().filter(|effect| matches!(effect, Effect::Command(_)));
+        assert!(commands.clone().all(|effect| matches!(effect, Effect::Command(Command::Send { .. }))), "{effects:?}");
+        assert_eq!(commands.count(), 1, "it is a message: {effects:?}");
+    }
     stage.keys("!");
     stage.event(paste(&text));
     let effects = stage.keys("<enter>");

@@ -259,3 +259,25 @@ async fn model_and_effort_hold_while_the_message_is_answered() {
     assert_eq!(models, ["small", "test-model", "test-model"]);
     assert!(said);
 }
+
+#[tokio::test]
+async fn a_skill_about_files_is_offered_once_the_agent_has_touched_one() {
+    let files = [
+        (".claude/skills/web/SKILL.md", "---\ndescription: About pages\npaths: [\"web/**/*.ts\", docs]\n---\nPages."),
+        (".claude/skills/always/SKILL.md", "---\ndescription: About all\n---\nAll."),
+    ];
+    let read = |path: &str| json!({"call": "Read", "input": {"file_path": path}});
+    let plan =
+        [reply(json!({"turn": 0}), vec![read("src/a.rs")]), reply(json!({"turn": 1}), vec![read("web/app/page.ts")])];
+    let mut offering = offering(&files, &plan, |parts| {
+        parts.files = vec![("src/a.rs", "fn a() {}".to_owned()), ("web/app/page.ts", "let a = 1".to_owned())];
+    });
+    offering.session.ask("go").await;
+    let requests = offering.provider.requests();
+    let says = |at: usize| format!("{:?}", requests[at].messages);
+    let first = offer(&requests[0]).unwrap();
+    assert!(first.contains("always") && !first.contains("- web"), "{first}");
+    assert!(!says(1).contains("- web"), "another file was read: {}", says(1));
+    assert!(says(2).contains("The available skills have changed: 1 new") && says(2).contains("- web"), "{}", says(2));
+    offering.session.quit().await;
+}
