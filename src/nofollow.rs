@@ -50,6 +50,16 @@ pub fn open_in(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
     Ok(File::from(openat(folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?))
 }
 
+/// Opens a folder, to work with its entries, whatever its rights are.
+pub fn open_folder(path: &Path) -> io::Result<File> {
+    open(path, LOOK | OFlags::DIRECTORY)
+}
+
+/// As [`open_folder`], for an entry of a folder.
+pub fn in_folder(folder: &File, name: &OsStr) -> io::Result<File> {
+    open_in(folder, name, LOOK | OFlags::DIRECTORY)
+}
+
 /// Returns what is known of an entry of a folder; of a link, what is known of the link.
 pub fn look_in(folder: &File, name: &OsStr) -> io::Result<Metadata> {
     open_in(folder, name, LOOK)?.metadata()
@@ -62,7 +72,7 @@ pub fn look(path: &Path) -> io::Result<Metadata> {
 
 /// Opens a folder, to work with the entries below it. It and those above it are made if need be.
 pub fn make_folder(path: &Path) -> io::Result<File> {
-    match open(path, LOOK | OFlags::DIRECTORY) {
+    match open_folder(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
@@ -71,7 +81,7 @@ pub fn make_folder(path: &Path) -> io::Result<File> {
     };
     let above = make_folder(above)?;
     match mkdirat(&above, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-        Ok(()) | Err(Errno::EXIST) => open_in(&above, name, LOOK | OFlags::DIRECTORY),
+        Ok(()) | Err(Errno::EXIST) => in_folder(&above, name),
         Err(error) => Err(error.into()),
     }
 }

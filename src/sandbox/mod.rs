@@ -10,10 +10,12 @@ mod denial;
 mod denied;
 #[cfg(target_os = "linux")]
 mod enter;
+mod evict;
 mod facts;
 #[cfg(target_os = "linux")]
 mod filter;
 mod folder;
+mod intrusion;
 #[cfg(target_os = "linux")]
 mod loopback;
 #[cfg(target_os = "linux")]
@@ -23,17 +25,21 @@ mod policy;
 mod proxy;
 mod seatbelt;
 mod session;
+mod watch;
 
 pub use denial::{RefusedLine, refused_line};
 pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
 pub use enter::{enter, separate_processes};
+pub use evict::PlaceStamp;
 pub use facts::SandboxFacts;
+pub use intrusion::{Intrusion, IntrusionFate, PlaceNews};
 pub use places::{GitDirs, SandboxPlaces, SecretPlaces};
-pub use policy::{Intrusion, SandboxPolicy};
+pub use policy::SandboxPolicy;
 pub use proxy::{HostEntry, Hosts, SandboxProxy};
 pub use seatbelt::{SEATBELT, seatbelt_profile};
 pub use session::{Sandbox, SandboxChange, SandboxState};
+pub use watch::{OutsideRun, OwnWrite, PlaceWatch, SandboxedRun};
 
 /// Why a command cannot run in the sandbox.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use super::evict::VacantPlace;
 use super::{DeniedPaths, SandboxPolicy};
 
 /// The table in `assets/sandbox.toml`.
@@ -162,6 +163,14 @@ impl SandboxPlaces {
         }
         all.extend(self.protected.iter().cloned());
         all
+    }
+}
+
+impl VacantPlace {
+    /// Returns what git obeys in a folder of git that has come into being at this place.
+    pub(super) fn as_repository(&self) -> Vec<Self> {
+        let names = data().protected.iter().filter_map(|name| name.strip_prefix(".git").ok());
+        names.map(|name| Self { path: self.path.join(name), link: None, top: self.top.clone() }).collect()
     }
 }
 

@@ -1,13 +1,13 @@
 //! What one command may touch.
 //!
-//! Owns the policy as data, and finding what appeared at a protected place meanwhile. Leaves which places these are to
-//! `places`. Everything here blocks.
+//! Owns the policy as data. Leaves which places these are to `places`, and what appears at those that are vacant to
+//! `watch`.
 
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use super::evict::VacantPlace;
 
 /// What a command may touch. All paths are absolute with links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,64 +30,26 @@ pub struct SandboxPolicy {
     pub has_network: bool,
 }
 
-/// Something that a command has put where nothing may be written.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Intrusion {
-    pub path: PathBuf,
-    /// Where it lies now; `None` if it could not be moved.
-    pub moved_to: Option<PathBuf>,
-}
-
 impl SandboxPolicy {
-    /// Moves aside what has appeared at a place that was vacant, so that no program obeys it, and puts links back. To be
-    /// called when the command and its processes have ended.
+    /// Returns `true` if nothing can appear where it may not: such a command need not be watched.
     #[must_use]
-    pub fn evict(&self) -> Vec<Intrusion> {
-        let is_ours = |part: &Path| self.writable.iter().any(|folder| part.starts_with(folder) && part != folder);
-        // A link to its folder has appeared with it, and would lead there again.
-        let link_to = |path: &Path| {
-            let links = path.ancestors().skip(1).take_while(|part| is_ours(part)).filter(|part| part.is_symlink());
-            links.last().map(Path::to_path_buf)
+    pub fn has_no_vacant_place(&self) -> bool {
+        self.vacant.is_empty()
+    }
+
+    /// Returns `true` if something lies now where nothing did, which the policy does not protect.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        self.vacant.iter().any(|(path, link)| link.is_none() && path.symlink_metadata().is_ok())
+    }
+
+    /// Returns the places where something could appear.
+    pub(super) fn vacant_places(&self) -> Vec<VacantPlace> {
+        let top_of =
+            |path: &Path| self.writable.iter().filter(|top| path.starts_with(top)).max_by_key(|top| top.iter().count());
+        let place = |(path, link): &(PathBuf, Option<PathBuf>)| {
+            Some(VacantPlace { path: path.clone(), link: link.clone(), top: top_of(path)?.clone() })
         };
-        let appeared = self.vacant.iter().filter(|(path, link)| match (path.symlink_metadata(), link) {
-            (Err(_), link) => link.is_some(),
-            (Ok(_), None) => true,
-            (Ok(_), Some(target)) => path.read_link().ok().as_ref() != Some(target),
-        });
-        let moved = appeared.map(|(place, link)| {
-            let path = &link_to(place).unwrap_or_else(|| place.clone());
-            let moved_to = move_aside(path).ok();
-            if let Some(target) = link
-                && real_folder(place).is_ok()
-            {
-                // It fails where something could not be moved, which is said.
-                let _ = std::os::unix::fs::symlink(target, place);
-            }
-            Intrusion { path: path.clone(), moved_to }
-        });
-        moved.collect()
+        self.vacant.iter().filter_map(place).collect()
     }
-}
-
-/// Returns the folder of a path. Fails where a link leads there now, perhaps to another place.
-fn real_folder(path: &Path) -> io::Result<&Path> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    if folder.canonicalize()? == folder { Ok(folder) } else { Err(io::Error::other("a link leads to its folder")) }
-}
-
-/// Renames a file or folder to a free name beside it, and returns the name. Fails where its folder is not what it was.
-fn move_aside(path: &Path) -> io::Result<PathBuf> {
-    let (folder, name) = (real_folder(path)?, path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-    let mut facts = folder.metadata()?.permissions();
-    if facts.mode() & 0o300 != 0o300 {
-        facts.set_mode(facts.mode() | 0o300);
-        std::fs::set_permissions(folder, facts)?;
-    }
-    let mut prefix = name.to_os_string();
-    prefix.push(".blocked-");
-    // A name that nobody can have taken before.
-    let free = tempfile::Builder::new().prefix(&prefix).rand_bytes(8).tempdir_in(folder)?;
-    let beside = free.path().join(name);
-    std::fs::rename(path, &beside)?;
-    Ok(free.keep().join(name))
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{SandboxFolder, sweep};
 use super::places::cache_variables;
 use super::proxy::PORT;
-use super::{GitDirs, Hosts, SandboxFacts, SandboxPlaces, SandboxPolicy};
+use super::{GitDirs, Hosts, PlaceWatch, SandboxFacts, SandboxPlaces, SandboxPolicy};
 use crate::message::reveal_line;
 
 /// The sandbox of a session. Copies share one state.
@@ -32,6 +32,7 @@ struct Inner {
     /// Why processes inside are not numbered apart; `None` if they are.
     shares_processes: RwLock<Option<String>>,
     hosts: RwLock<Hosts>,
+    watch: PlaceWatch,
 }
 
 /// What the user can change while a session runs.
@@ -62,8 +63,8 @@ impl Sandbox {
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
-        let (shares_processes, hosts) = (RwLock::default(), RwLock::new(hosts));
-        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts })))
+        let (shares_processes, hosts, watch) = (RwLock::default(), RwLock::new(hosts), PlaceWatch::default());
+        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts, watch })))
     }
 
     /// Removes what sessions have left whose program was killed. Blocks.
@@ -115,6 +116,11 @@ impl Sandbox {
             .policy(Some(root), None)
             .map_or_else(|error| error.to_string(), |policy| policy.about(&place).to_owned());
         format!("{}: {words}", reveal_line(&place.to_string_lossy()))
+    }
+
+    /// Returns the watch of the places that are vacant to its commands.
+    pub fn watch(&self) -> &PlaceWatch {
+        &self.0.watch
     }
 
     pub fn hosts(&self) -> Hosts {

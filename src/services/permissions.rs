@@ -68,6 +68,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let in_force = rules.ruleset(&trust);
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());
+    kept.language_servers = looking.clone();
     let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, mcp::HEAD_START);

@@ -6,13 +6,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tokio::sync::mpsc;
+
 use super::rules::SessionRules;
 use super::worktrees::AbortOnDrop;
 use super::{Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings, obeyed_by_git};
 use crate::permission::FolderTrust;
-use crate::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
+use crate::sandbox::{DeniedPaths, Hosts, PlaceWatch, Sandbox, SandboxPlaces, SandboxState};
 use crate::session::project_dir;
 use crate::tool::Shell;
 
@@ -43,6 +45,8 @@ pub(super) async fn shell(
                     sandbox.set_state(SandboxState::Unavailable(UNTESTED.to_owned()));
                 }
             }
+            kept.places = Some(tell_of_places(sandbox.watch(), sink.clone()));
+            kept.watch = sandbox.watch().clone();
             kept.checking = Some(look(shell.clone(), sandbox, is_wanted, (ground.root.clone(), sink.clone())));
             shell
         }
@@ -82,6 +86,17 @@ fn of_session(
     };
     let hosts = Hosts::new(settings.hosts.iter().cloned());
     Sandbox::new(places, project_dir(&paths.cache_dir, root), hosts, settings.enabled)
+}
+
+/// Says what appears where no command in the sandbox may write.
+fn tell_of_places(watch: &PlaceWatch, sink: Sink) -> AbortOnDrop {
+    let (listener, mut news) = mpsc::unbounded_channel();
+    watch.tell(listener);
+    AbortOnDrop(tokio::spawn(async move {
+        while let Some(news) = news.recv().await {
+            sink.notify(news.words()).await;
+        }
+    }))
 }
 
 /// Finds out whether the system has the sandbox, and says so.

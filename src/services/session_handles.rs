@@ -19,7 +19,9 @@ use crate::agent::{AgentEvent, EventKind, LogEvent};
 use crate::config::Paths;
 use crate::mcp::McpServers;
 use crate::message::{AgentId, Diagnostic};
+use crate::sandbox::{Intrusion, PlaceWatch};
 use crate::session::{MAIN, Route, Secrets, SessionMeta, Store, Writer, log};
+use crate::tool::LanguageServers;
 
 /// How long the end of the program waits for the disk.
 const DISK_GRACE: Duration = Duration::from_secs(2);
@@ -43,6 +45,11 @@ pub struct SessionHandles {
     pub(super) servers: Option<AbortOnDrop>,
     /// The MCP servers, which end with the session.
     pub(super) running_servers: McpServers,
+    /// The language servers, which end with the session.
+    pub(super) language_servers: LanguageServers,
+    /// Says what appears where no command may write.
+    pub(super) places: Option<AbortOnDrop>,
+    pub(super) watch: PlaceWatch,
     /// Writes whether the folder is trusted.
     pub(super) trusting: Option<JoinHandle<()>>,
 }
@@ -58,12 +65,12 @@ impl SessionHandles {
     }
 
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
-    /// Returns what the user should know of what is not kept.
+    /// Returns what the user should know of what is not kept, and of what was moved aside.
     pub async fn finish(self) -> Option<String> {
         // They hold ends of the channels whose end is waited for.
         drop(self.agents);
-        self.running_servers.end().await;
-        for task in [self.announcer, self.looking, self.checking, self.servers].into_iter().flatten() {
+        tokio::join!(self.running_servers.end(), self.language_servers.end());
+        for task in [self.announcer, self.looking, self.checking, self.servers, self.places].into_iter().flatten() {
             task.end().await;
         }
         for mut task in [self.allowing, self.trusting].into_iter().flatten() {
@@ -80,7 +87,9 @@ impl SessionHandles {
                 .unwrap_or_else(|_| Some("The disk is too slow: the end of the session was not saved.".to_owned())),
         };
         drop(self.log);
-        lost
+        let moved = Intrusion::still_aside(&self.watch.moved());
+        let said: Vec<String> = lost.into_iter().chain(moved).collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 }
 

@@ -166,11 +166,16 @@ impl Tree {
             spawned_for_request: AtomicU32::new(0),
             registry: Mutex::default(),
             inbox: Inbox::lasting(),
-            writers: Writers::keeping(setup.copies.clone()),
+            writers: Writers::keeping(setup.copies.clone())
+                .beside(setup.shell.sandbox().map(|sandbox| sandbox.watch().clone()).unwrap_or_default()),
             setup,
             ended: Notify::new(),
             commands: BackgroundCommands::default(),
         }))
+    }
+
+    pub(in crate::subagent) fn writers(&self) -> &Writers {
+        &self.0.writers
     }
 
     pub(in crate::subagent) fn worktree_registry(&self) -> &WorktreeRegistry {

@@ -19,6 +19,7 @@ use super::background::CommandEvent;
 use super::background::follow::{FollowOptions, Launched, follow};
 use super::file::path::revealed_line;
 use super::limit::counted;
+use super::process::command_watch::CommandWatch;
 use super::process::guard::Guard;
 use super::process::inside::Inside;
 use super::process::output::Capture;
@@ -183,7 +184,7 @@ async fn go_on(shell: &Shell, command: PreparedCommand, context: &ToolContext) -
     let host = context.background.clone();
     let admitted = host.commands.admit(host.owner, &line, false).map_err(ToolOutput::error)?;
     let id = admitted.id.clone();
-    let launched = match launch(shell, &bounds, &line, context).await {
+    let launched = match launch(shell, bounds, (&line, &id, true), context).await {
         Ok(launched) => launched,
         Err(failed) => {
             host.commands.withdraw(&id);
@@ -207,52 +208,65 @@ async fn go_on(shell: &Shell, command: PreparedCommand, context: &ToolContext) -
     Ok(ToolOutput::text(text, format!("{id} in the background")))
 }
 
-/// Starts a command within its bounds.
-async fn launch(shell: &Shell, bounds: &Bounds, line: &str, context: &ToolContext) -> Result<Launched, ToolOutput> {
-    let line = OsString::from(line);
-    let (line, environment, policy) = match bounds {
-        Bounds::None => (line, shell.environment(), None),
-        Bounds::Guard(guard, policy) => (guard.command.clone(), guard.environment.clone(), policy.clone()),
-        Bounds::Inside(inside) => (line, inside.environment.clone(), Some(inside.policy.clone())),
+/// Starts a command within its bounds. By its name people are told of it; it may go on beside other things.
+async fn launch(
+    shell: &Shell,
+    bounds: Bounds,
+    (line, name, is_long): (&str, &str, bool),
+    context: &ToolContext,
+) -> Result<Launched, ToolOutput> {
+    let failed = |error: std::io::Error| {
+        ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
+    };
+    let command = OsString::from(line);
+    let mut kept = None;
+    let (command, environment, policy, hosts, watch) = match bounds {
+        Bounds::None => (command, shell.environment(), None, None, CommandWatch::outside(shell, line).await),
+        Bounds::Guard(guard, policy) => {
+            let guard = kept.insert(guard);
+            (guard.command.clone(), guard.environment.clone(), policy, None, CommandWatch::Unwatched)
+        }
+        Bounds::Inside(inside) => {
+            let (inside, watch) = inside.enter(name, is_long).await.map_err(failed)?;
+            (command, inside.environment, Some(inside.policy), Some(inside.hosts), watch)
+        }
     };
     let search = SearchPath::of_process(&context.untrusted());
-    let starting = Group::start(shell, line, context.cwd.to_path_buf(), environment, search, policy);
+    let starting = Group::start(shell, command, context.cwd.to_path_buf(), environment, search, policy);
     let started = tokio::select! {
         () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
         started = starting => started,
     };
-    let (mut group, pipe) = started.map_err(|error| {
-        ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
-    })?;
-    let (proxy, policy) = match (bounds, group.take_listener()) {
-        (Bounds::Inside(inside), Some(listener)) => {
-            (SandboxProxy::serve(listener, inside.hosts.clone()).ok(), Some(inside.policy.clone()))
-        }
-        (Bounds::Inside(inside), None) => (None, Some(inside.policy.clone())),
-        _ => (None, None),
-    };
-    Ok(Launched { group, pipe, proxy, policy })
+    let (mut group, pipe) = started.map_err(failed)?;
+    let is_inside = hosts.is_some();
+    let proxy =
+        hosts.zip(group.take_listener()).and_then(|(hosts, listener)| SandboxProxy::serve(listener, hosts).ok());
+    Ok(Launched { group, pipe, proxy, watch, is_inside, guard: kept })
 }
 
 pub(super) enum End {
     Exited(ExitStatus),
     TimedOut,
     Cancelled,
+    /// It was ended for what it put where it may not write.
+    Intruded,
     Lost,
 }
 
 async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     context.check_cancelled()?;
     let PreparedCommand { line, bounds, time, .. } = command;
-    let Launched { group, pipe, proxy, policy } = launch(shell, &bounds, &line, context).await?;
+    let Launched { group, pipe, proxy, watch, is_inside, guard: _guard } =
+        launch(shell, bounds, (&line, &line, false), context).await?;
     let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
-    let end = run.follow(context, Instant::now() + time).await;
+    let end = run.follow(context, Instant::now() + time, &watch).await;
     let remains = run.finish(&end).await;
     let mut output = report(&run.output.text, &end, remains, time);
-    if let Some(policy) = policy {
+    watch.end().await;
+    if is_inside {
+        let intrusions = watch.take_found();
         let hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
-        let traces = Traces { line: &line, policy, hosts, printed: run.output.text.text() };
-        judge(&mut output, traces).await;
+        judge(&mut output, Traces { line: &line, intrusions, hosts, printed: run.output.text.text() });
     }
     Ok(output)
 }
@@ -260,27 +274,23 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
 /// What a command in the sandbox has left behind.
 struct Traces<'a> {
     line: &'a str,
-    policy: SandboxPolicy,
+    /// What appeared where it may not write, each with what else ran in the sandbox.
+    intrusions: Vec<(Intrusion, Vec<String>)>,
     /// Hosts that were refused.
     hosts: Vec<HostPort>,
     printed: String,
 }
 
-/// Looks at what a command in the sandbox has come to: what it left at protected places is moved aside, and a failure may
+/// Looks at what a command in the sandbox has come to: what appeared at protected places was moved aside, and a failure may
 /// be the sandbox's doing, also where the exit status hides it.
-async fn judge(output: &mut ToolOutput, traces: Traces<'_>) {
-    let Traces { line, policy, hosts, printed } = traces;
-    let intrusions = tokio::task::spawn_blocking(move || policy.evict()).await.unwrap_or_default();
+fn judge(output: &mut ToolOutput, traces: Traces<'_>) {
+    let Traces { line, intrusions, hosts, printed } = traces;
     let mut tell = |words: &str| {
         let text = sanitize(&format!("\n[{words}]")).into_owned();
         output.content.push(ResultPart::Text { text });
     };
-    for Intrusion { path, moved_to } in &intrusions {
-        let fate = match moved_to {
-            Some(beside) => format!("moved to {}", beside.display()),
-            None => "could not be moved; look at it before you use it".to_owned(),
-        };
-        tell(&format!("the sandbox keeps {} as it is: what appeared there was {fate}", path.display()));
+    if let Some(words) = Intrusion::listed(&intrusions) {
+        tell(&words);
     }
     let status = if output.is_error { None } else { Some(LineStatus::of(line)) };
     if !hosts.is_empty() {
@@ -302,7 +312,8 @@ async fn judge(output: &mut ToolOutput, traces: Traces<'_>) {
             Some(_) => {}
         }
     }
-    if let Some(Intrusion { path, .. }) = intrusions.first() {
+    // What else ran in the sandbox may have made it, too.
+    if let Some((Intrusion { path, .. }, _)) = intrusions.iter().find(|(_, others)| others.is_empty()) {
         output.is_error = true;
         output.refused_inside = Some(RefusedInside::Other(format!("it made {}", path.display())));
     }
@@ -344,7 +355,7 @@ impl Output {
 
 impl Run {
     /// Collects output until the command ends, its time is up, or the agent is stopped.
-    async fn follow(&mut self, context: &ToolContext, deadline: Instant) -> End {
+    async fn follow(&mut self, context: &ToolContext, deadline: Instant, watch: &CommandWatch) -> End {
         let mut next_look = Instant::now();
         let mut unseen = false;
         let mut pulse = self.group.pulse();
@@ -353,6 +364,7 @@ impl Run {
                 biased;
                 () = context.cancel.cancelled() => return End::Cancelled,
                 () = sleep_until(deadline) => return End::TimedOut,
+                () = watch.goes_too_far() => return End::Intruded,
                 status = self.group.wait() => return status.map_or(End::Lost, End::Exited),
                 () = sleep_until(next_look), if unseen => {
                     context.progress.send_replace(self.output.text.last_lines(PROGRESS_LINES));
@@ -424,6 +436,10 @@ pub(super) fn ending_words(end: &End, remains: Remains, time: Duration) -> Fate 
             (format!("[{words}; {all_ended}]"), words, true)
         }
         End::Cancelled => (format!("[{INTERRUPTED}: {all_ended}]"), INTERRUPTED.to_owned(), true),
+        End::Intruded => {
+            let words = "ended for what appeared where it may not write".to_owned();
+            (format!("[{words}; {all_ended}]"), words, true)
+        }
         End::Lost => (format!("[no exit status; {all_ended}]"), "lost".to_owned(), true),
     };
     Fate { words, short, is_error }

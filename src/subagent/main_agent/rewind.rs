@@ -7,7 +7,7 @@ use crate::agent::{RewoundFile, SessionEvent};
 use crate::message::{AgentId, Transcript, sanitize};
 use crate::subagent::RewindRequest;
 use crate::subagent::tree::Tree;
-use crate::tool::{FileCopies, FileRewind};
+use crate::tool::{FileRewind, Writers};
 
 /// The conversation before a message of the user.
 #[derive(Debug, Clone)]
@@ -42,17 +42,17 @@ pub(super) fn beginning(request: &RewindRequest, checkpoints: &[Checkpoint]) -> 
 impl Tree {
     /// Puts files back, one after the other, and returns what became of them.
     pub(super) async fn put_back(&self, files: Vec<FileRewind>, messages: usize) -> SessionEvent {
-        let copies = self.setup().copies.clone();
-        let done = tokio::task::spawn_blocking(move || put_back(&files, &copies)).await;
+        let writers = self.writers().clone();
+        let done = tokio::task::spawn_blocking(move || put_back(&files, &writers)).await;
         let (files, left) = done.unwrap_or_default();
         SessionEvent::Rewound { messages, files, left }
     }
 }
 
-fn put_back(files: &[FileRewind], copies: &FileCopies) -> (Vec<RewoundFile>, Vec<(String, String)>) {
+fn put_back(files: &[FileRewind], writers: &Writers) -> (Vec<RewoundFile>, Vec<(String, String)>) {
     let (mut done, mut left) = (Vec::new(), Vec::new());
     for file in files {
-        match file.put_back(copies) {
+        match file.put_back(writers) {
             Ok(versions) => done.push(RewoundFile { path: file.path.clone(), versions }),
             Err(why) => left.push((file.path.to_string_lossy().into_owned(), why)),
         }

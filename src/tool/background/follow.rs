@@ -14,10 +14,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::{LineWatch, PendingOutput};
 use super::{AdmittedCommand, BackgroundCommands, CommandEvent, CommandHost, EndedBy};
-use crate::message::{sanitize, sanitize_line};
-use crate::sandbox::{Intrusion, SandboxPolicy, SandboxProxy};
+use crate::message::sanitize;
+use crate::sandbox::{Intrusion, SandboxProxy};
 use crate::tool::RefusedInside;
 use crate::tool::bash::{End, ending_words};
+use crate::tool::process::command_watch::CommandWatch;
+use crate::tool::process::guard::Guard;
 use crate::tool::process::output::plain;
 use crate::tool::process::{Group, Remains};
 
@@ -36,8 +38,11 @@ pub(in crate::tool) struct Launched {
     pub(in crate::tool) pipe: Receiver,
     /// Its way to the network, if it is in the sandbox.
     pub(in crate::tool) proxy: Option<SandboxProxy>,
-    /// What it is kept to.
-    pub(in crate::tool) policy: Option<SandboxPolicy>,
+    pub(in crate::tool) watch: CommandWatch,
+    /// Whether it runs in the sandbox.
+    pub(in crate::tool) is_inside: bool,
+    /// What the git in it reads.
+    pub(in crate::tool) guard: Option<Guard>,
 }
 
 /// What is wanted of a command besides that it runs.
@@ -56,7 +61,7 @@ pub(in crate::tool) async fn follow(
     launched: Launched,
     wanted: FollowOptions,
 ) {
-    let Launched { mut group, pipe, proxy, policy } = launched;
+    let Launched { mut group, pipe, proxy, watch: places, guard: _guard, .. } = launched;
     let AdmittedCommand { id, mut stop } = admitted;
     let CommandHost { commands, listener, .. } = host;
     let _guard = EndGuard { commands: commands.clone(), id: id.clone() };
@@ -70,6 +75,7 @@ pub(in crate::tool) async fn follow(
             biased;
             by = asked(&mut stop) => break (End::Cancelled, by),
             () = sleep_until(deadline.unwrap_or(due)), if deadline.is_some() => break (End::TimedOut, EndedBy::Itself),
+            () = places.goes_too_far() => break (End::Intruded, EndedBy::Itself),
             status = group.wait() => break (status.map_or(End::Lost, End::Exited), EndedBy::Itself),
             () = sleep_until(due), if output.has_news() => due = Instant::now() + INTERVAL,
             () = output.read(), if output.is_open => continue,
@@ -89,15 +95,13 @@ pub(in crate::tool) async fn follow(
     let remains = output.end(&mut group).await;
     output.drain().await;
     let refused = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
-    let moved = match policy {
-        Some(policy) => tokio::task::spawn_blocking(move || policy.evict()).await.unwrap_or_default(),
-        None => Vec::new(),
-    };
+    places.end().await;
+    let found = places.take_found();
     for event in output.news(true) {
         // Nobody who takes nothing any more keeps it from ending.
         let _ = timeout(DRAIN, listener.on_command(event)).await;
     }
-    let (mut how, is_error) = words(&end, remains, wanted.time, &moved);
+    let (mut how, is_error) = words(&end, remains, wanted.time, &found);
     if !refused.is_empty() {
         let _ = write!(how, "; the sandbox refused hosts: {}", RefusedInside::Hosts(refused).words());
     }
@@ -119,27 +123,16 @@ impl Drop for EndGuard {
     }
 }
 
-fn words(end: &End, remains: Remains, time: Option<Duration>, moved: &[Intrusion]) -> (String, bool) {
+fn words(end: &End, remains: Remains, time: Option<Duration>, found: &[(Intrusion, Vec<String>)]) -> (String, bool) {
     let fate = ending_words(end, remains, time.unwrap_or_default());
     let mut how = if matches!(end, End::Cancelled) { "stopped".to_owned() } else { fate.short };
     if let Remains::Unended(_) = remains {
         how.push_str("; some of its processes could not be killed");
     }
-    for Intrusion { path, moved_to } in moved {
-        let path = sanitize_line(&path.to_string_lossy()).into_owned();
-        let _ = match moved_to {
-            Some(to) => write!(
-                how,
-                "; {path} appeared while it ran, where the sandbox lets no command write, and is now {}",
-                sanitize_line(&to.to_string_lossy())
-            ),
-            None => write!(
-                how,
-                "; {path} appeared while it ran, where the sandbox lets no command write; it could not be moved"
-            ),
-        };
+    if let Some(words) = Intrusion::listed(found) {
+        let _ = write!(how, "; {words}");
     }
-    (how, fate.is_error || !moved.is_empty())
+    (how, fate.is_error || !found.is_empty())
 }
 
 /// Waits until the end is asked for, and says by whom.

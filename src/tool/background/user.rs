@@ -11,6 +11,7 @@ use super::{CommandEvent, CommandHost};
 use crate::program::SearchPath;
 use crate::tool::Shell;
 use crate::tool::process::Group;
+use crate::tool::process::command_watch::CommandWatch;
 
 impl CommandHost {
     /// Starts a command of the user's own. On failure, says why it does not run.
@@ -20,6 +21,7 @@ impl CommandHost {
         }
         let admitted = self.commands.admit(self.owner, line, true)?;
         let (environment, search) = (shell.handed_on.of_user(), SearchPath::of_process(&[]));
+        let watch = CommandWatch::outside(shell, line).await;
         let starting = Group::start(shell, OsString::from(line), cwd.to_path_buf(), environment, search, None);
         let (group, pipe) = match starting.await {
             Ok(started) => started,
@@ -30,7 +32,7 @@ impl CommandHost {
         };
         let command_id = admitted.id.clone();
         self.listener.on_command(CommandEvent::Started { command_id, command: line.to_owned(), by_user: true }).await;
-        let launched = Launched { group, pipe, proxy: None, policy: None };
+        let launched = Launched { group, pipe, proxy: None, watch, is_inside: false, guard: None };
         tokio::spawn(follow(self, admitted, launched, FollowOptions::default()));
         Ok(())
     }

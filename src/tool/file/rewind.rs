@@ -18,7 +18,7 @@ use super::path::one_line;
 use super::replace::{remove, replace};
 use super::{FileError, look_at, open_regular};
 use crate::message::FileDiff;
-use crate::tool::Stamp;
+use crate::tool::{Stamp, Writers};
 
 /// Characters of a path or a reason.
 const MAX_WORDS: usize = 300;
@@ -130,12 +130,13 @@ impl FileRewind {
     ///
     /// # Errors
     /// Says why it stays as it is.
-    pub fn put_back(&self, copies: &FileCopies) -> Result<FileVersions, String> {
-        let Checked { stamp, wanted, .. } = self.check(copies)?;
+    pub fn put_back(&self, writers: &Writers) -> Result<FileVersions, String> {
+        let Checked { stamp, wanted, .. } = self.check(&writers.copies)?;
         let shown = self.path.to_string_lossy();
         match (&wanted, stamp) {
             (Some(bytes), stamp) => {
-                replace(&self.path, &shown, bytes, stamp, &CancellationToken::new()).map_err(|error| words(&error))?;
+                let write = || replace(&self.path, &shown, bytes, stamp, &CancellationToken::new());
+                writers.write(&self.path, write).map_err(|error| words(&error))?;
             }
             (None, Some(stamp)) => remove(&self.path, &shown, stamp).map_err(|error| words(&error))?,
             (None, None) => {}

@@ -15,8 +15,9 @@ use tokio::time::{Instant, timeout};
 use super::copies::FileCopies;
 use super::path::{ResolvedPath, relative};
 use crate::message::INTERRUPTED;
+use crate::sandbox::{PlaceStamp, PlaceWatch};
 use crate::tool::blocking::off_thread;
-use crate::tool::{ToolContext, ToolOutput};
+use crate::tool::{Stamp, ToolContext, ToolOutput};
 
 /// How long a call waits for another agent's write of the same file, which is a matter of milliseconds unless the file
 /// system does not answer.
@@ -28,6 +29,8 @@ pub struct Writers {
     shared: Arc<Shared>,
     /// Where files are copied to before and after a write.
     pub(super) copies: FileCopies,
+    /// Who moves aside what commands in the sandbox write where they may not.
+    watch: PlaceWatch,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +59,21 @@ impl Writers {
     #[must_use]
     pub fn keeping(copies: FileCopies) -> Self {
         Self { copies, ..Self::default() }
+    }
+
+    /// Returns the same, of whose writes this watch is told.
+    #[must_use]
+    pub fn beside(mut self, watch: PlaceWatch) -> Self {
+        self.watch = watch;
+        self
+    }
+
+    /// Writes a file with nobody taking it for the work of a command.
+    pub(super) fn write<E>(&self, path: &Path, write: impl FnOnce() -> Result<Stamp, E>) -> Result<Stamp, E> {
+        let writing = self.watch.writing(path);
+        let stamp = write()?;
+        writing.done(PlaceStamp { file: stamp.file, changed: stamp.changed });
+        Ok(stamp)
     }
 
     /// Notes that an agent has written a file, and returns the number of the write.

@@ -10,6 +10,7 @@ mod server;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,12 +19,15 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use self::server::{LanguageServer, LanguageServerLaunch};
+use super::file::open_regular;
 use super::file::path::{one_line, relative};
 use super::process::Shell;
+use super::process::command_watch::CommandWatch;
 use super::process::inside::Inside;
 use super::{ToolContext, ToolOutput};
 use crate::message::{LanguageServerSettings, ResultPart, without_speakers};
 use crate::program::SearchPath;
+use crate::sandbox::Intrusion;
 
 /// How long a result waits for what a server says of a change.
 const WAIT: Duration = Duration::from_millis(1_500);
@@ -31,6 +35,8 @@ const WAIT: Duration = Duration::from_millis(1_500);
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 /// How much longer it waits after a server has found nothing.
 const CLEAN_PAUSE: Duration = Duration::from_millis(400);
+/// How long the end of the session waits for theirs.
+const END_LIMIT: Duration = Duration::from_secs(4);
 /// Bytes of a file that servers are told of.
 const MAX_FILE: u64 = 1 << 20;
 /// How often one server is started in one folder.
@@ -76,7 +82,12 @@ impl LanguageServers {
         let name = one_line(&settings.name, WHY_CHARS);
         let words = match tokio::time::timeout_at(limit, self.server(settings, context)).await {
             Ok(Ok(server)) => {
-                let Some(text) = text_of(&path).await else { return output };
+                let reading = tokio::time::timeout_at(limit, text_of(&path));
+                let text = tokio::select! {
+                    text = reading => text.ok().flatten(),
+                    () = context.cancel.cancelled() => None,
+                };
+                let Some(text) = text else { return output };
                 let limit = limit.max(server.started() + FIRST_WAIT);
                 server.tell(&path, settings.language_of(&path), text, &context.freshness);
                 let found = tokio::select! {
@@ -91,6 +102,9 @@ impl LanguageServers {
                 }
                 for (path, found) in server.late(&path, MAX_LATE, &context.freshness) {
                     words += &found.words(&format!("{name}, later"), &shown(&path));
+                }
+                if let Some(found) = Intrusion::listed(&server.take_found()) {
+                    let _ = write!(words, "\n[{name} runs in the sandbox. {found}]");
                 }
                 words + &self.end_of(settings, context, &server)
             }
@@ -146,6 +160,25 @@ impl LanguageServers {
         Ok(server)
     }
 
+    /// Ends them, for good, and waits within bounds until nothing of them runs, and what they left where they may not write
+    /// was moved aside.
+    pub async fn end(&self) {
+        let servers: Vec<Arc<LanguageServer>> = {
+            let mut known = self.known();
+            known.values_mut().for_each(|known| known.starts = MAX_STARTS);
+            known.values().filter_map(|known| known.server.clone()).collect()
+        };
+        for server in &servers {
+            server.stop();
+        }
+        let over = async {
+            for server in servers {
+                server.over().await;
+            }
+        };
+        let _ = tokio::time::timeout(END_LIMIT, over).await;
+    }
+
     /// Says once that a server is over.
     fn end_of(&self, settings: &LanguageServerSettings, context: &ToolContext, server: &LanguageServer) -> String {
         let Some(why) = server.ended() else { return String::new() };
@@ -167,14 +200,16 @@ impl LanguageServers {
         } else {
             search.find(&settings.command).ok_or("there is no such program in PATH")?
         };
-        let (environment, policy) = if settings.outside {
-            (shell.handed_on.environment(), None)
+        let (environment, policy, watch) = if settings.outside {
+            (shell.handed_on.environment(), None, CommandWatch::Unwatched)
         } else {
             let inside = Inside::of(&shell, context).await.ok_or(
                 "there is no sandbox here, and it may run code of the project; `outside = true` in its settings starts \
                  it all the same",
             )?;
-            (inside.environment, Some(inside.policy))
+            let name = format!("the language server {}", one_line(&settings.name, WHY_CHARS));
+            let (inside, watch) = inside.enter(&name, true).await.map_err(|error| error.to_string())?;
+            (inside.environment, Some(inside.policy), watch)
         };
         let (mut program, mut args) = (program.to_string_lossy().into_owned(), settings.args.clone());
         if policy.is_some() {
@@ -184,7 +219,8 @@ impl LanguageServers {
             args = line.into_iter().chain([program]).chain(args).collect();
             program = starter.to_string_lossy().into_owned();
         }
-        Ok(LanguageServerLaunch { shell, program, args, root: context.project.to_path_buf(), environment, policy })
+        let (root, watch) = (context.project.to_path_buf(), Arc::new(watch));
+        Ok(LanguageServerLaunch { shell, program, args, root, environment, policy, watch })
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<(String, PathBuf), Known>> {
@@ -200,12 +236,13 @@ fn said(is_said: &mut bool, name: &str, why: &str) -> String {
     without_speakers(&words).into_owned()
 }
 
-/// Reads a file that servers are told of; `None` if it is too large, or no text.
+/// Reads a file that servers are told of; `None` if it is too large, or no text. What was put in the place of a file is not
+/// waited for.
 async fn text_of(path: &Path) -> Option<String> {
     let path = path.to_path_buf();
     let read = move || {
         let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).ok()?;
+        let (file, _) = open_regular(&path, "").ok()?;
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
         if bytes.len() as u64 > MAX_FILE { None } else { String::from_utf8(bytes).ok() }
     };

@@ -15,12 +15,14 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::report::FileReport;
 use super::wire::{Frames, Published, framed};
-use crate::sandbox::SandboxPolicy;
+use crate::sandbox::{Intrusion, SandboxPolicy};
+use crate::tool::process::command_watch::CommandWatch;
 use crate::tool::{Freshness, Shell};
 
 /// How long it may take to get ready.
@@ -44,6 +46,7 @@ pub(super) struct LanguageServerLaunch {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The sandbox it runs in; `None` for one that runs outside.
     pub(super) policy: Option<SandboxPolicy>,
+    pub(super) watch: Arc<CommandWatch>,
 }
 
 /// A file as it is now.
@@ -60,6 +63,10 @@ pub(super) struct LanguageServer {
     started: Instant,
     told: mpsc::UnboundedSender<FileText>,
     heard: Arc<Heard>,
+    /// Asked for its end.
+    stop: CancellationToken,
+    over: watch::Receiver<bool>,
+    watch: Arc<CommandWatch>,
 }
 
 #[derive(Debug, Default)]
@@ -115,15 +122,34 @@ impl LanguageServer {
     pub(super) fn start(launch: LanguageServerLaunch) -> Self {
         let (told, files) = mpsc::unbounded_channel();
         let heard = Arc::<Heard>::default();
-        let saying = heard.clone();
+        let (saying, stop) = (heard.clone(), CancellationToken::new());
+        let watch = launch.watch.clone();
+        let (asked, (ended, over)) = (stop.clone(), watch::channel(false));
         tokio::spawn(async move {
-            let why = match run(launch, files, &saying).await {
+            let why = match run(launch, files, &saying, &asked).await {
                 Ok(()) => "it was ended".to_owned(),
                 Err(why) => why,
             };
             saying.end(why);
+            ended.send_replace(true);
         });
-        Self { started: Instant::now(), told, heard }
+        Self { started: Instant::now(), told, heard, stop, over, watch }
+    }
+
+    /// Asks for its end.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits until nothing of it runs any more, and what it left where it may not write was moved aside.
+    pub(super) async fn over(&self) {
+        // It fails only as the program ends.
+        let _ = self.over.clone().wait_for(|is_over| *is_over).await;
+    }
+
+    /// Takes what has appeared, while it ran, where it may not write, each with what else ran in the sandbox.
+    pub(super) fn take_found(&self) -> Vec<(Intrusion, Vec<String>)> {
+        self.watch.take_found()
     }
 
     pub(super) fn started(&self) -> Instant {
@@ -247,29 +273,31 @@ impl Talk {
     }
 }
 
-/// Runs a server until it ends, or nobody needs it any more.
+/// Runs a server until it ends, nobody needs it any more, or its end is asked for.
 async fn run(
     launch: LanguageServerLaunch,
     mut files: mpsc::UnboundedReceiver<FileText>,
     heard: &Heard,
+    stop: &CancellationToken,
 ) -> Result<(), String> {
-    let LanguageServerLaunch { shell, program, args, root, environment, policy } = launch;
-    let started = shell.serve_within((program, args), environment, root.clone(), policy.clone()).await;
+    let LanguageServerLaunch { shell, program, args, root, environment, policy, watch } = launch;
+    let started = shell.serve_within((program, args), environment, root.clone(), policy).await;
     let (served, stream, errors) = started.map_err(|error| format!("it cannot be started: {error}"))?;
     // A full pipe would stop it.
     let complaining = tokio::spawn(last_line(errors));
     let mut talk = Talk { stream, frames: Frames::default() };
-    let ended = follow(&mut talk, &root, &mut files, heard).await;
+    let ended = tokio::select! {
+        ended = follow(&mut talk, &root, &mut files, heard) => ended,
+        () = stop.cancelled() => Ok(()),
+        () = watch.goes_too_far() => Err("it was ended for what appeared where it may not write".to_owned()),
+    };
     if ended.is_ok() {
         let _ = timeout(FAREWELL_LIMIT, farewell(&mut talk)).await;
     }
     drop(talk);
     served.end().await;
     let complaint = timeout(FAREWELL_LIMIT, complaining).await.ok().and_then(Result::ok).unwrap_or_default();
-    if let Some(policy) = policy {
-        // What it left at places that commands may not write is moved aside.
-        let _ = tokio::task::spawn_blocking(move || policy.evict()).await;
-    }
+    watch.end().await;
     ended.map_err(|why| if complaint.is_empty() { why } else { format!("{why}: {complaint}") })
 }
 

@@ -5,12 +5,14 @@
 //! asked about.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::command_watch::CommandWatch;
 use super::{Group, Shell, with};
 use crate::git::Repository;
 use crate::message::HostPort;
@@ -28,6 +30,9 @@ pub(in crate::tool) struct Inside {
     pub(in crate::tool) environment: Vec<(OsString, OsString)>,
     /// What its programs reach of the network.
     pub(in crate::tool) hosts: Hosts,
+    sandbox: Sandbox,
+    /// The project that it may write in.
+    project: Option<Arc<PathBuf>>,
 }
 
 impl Inside {
@@ -55,12 +60,39 @@ impl Inside {
         let hosts = sandbox.hosts().with(hosts);
         let environment = with(shell.environment(), sandbox.variables());
         let judging = move || {
-            let project = project.as_ref().map(|project| project.as_path());
-            sandbox.policy(project, project.and_then(git_dirs).as_ref())
+            let policy = policy_of(&sandbox, project.as_ref().map(|project| project.as_path())).ok()?;
+            Some(Self { policy, environment, hosts, sandbox, project })
         };
-        let policy = tokio::task::spawn_blocking(judging).await.ok()?.ok()?;
-        Some(Self { policy, environment, hosts })
+        tokio::task::spawn_blocking(judging).await.ok()?
     }
+
+    /// Begins to watch what its command may not write, right before it is started. What has come since it was judged is
+    /// protected. `name` says to people what runs; it `is_long` if it goes on beside other things.
+    ///
+    /// # Errors
+    /// Returns why it cannot be told any more what the command may do.
+    pub(in crate::tool) async fn enter(self, name: &str, is_long: bool) -> io::Result<(Self, CommandWatch)> {
+        if self.policy.has_no_vacant_place() {
+            return Ok((self, CommandWatch::Unwatched));
+        }
+        let name = name.to_owned();
+        let entering = move || {
+            let watch = self.sandbox.watch();
+            watch.look();
+            let policy = if self.policy.is_outdated() {
+                policy_of(&self.sandbox, self.project.as_ref().map(|project| project.as_path()))?
+            } else {
+                self.policy.clone()
+            };
+            let run = watch.enter(&policy, &name, is_long);
+            Ok((Self { policy, ..self }, CommandWatch::Inside(Arc::new(run))))
+        };
+        tokio::task::spawn_blocking(entering).await.map_err(io::Error::other)?
+    }
+}
+
+fn policy_of(sandbox: &Sandbox, project: Option<&Path>) -> io::Result<SandboxPolicy> {
+    sandbox.policy(project, project.and_then(git_dirs).as_ref())
 }
 
 /// Returns where git keeps the repository of a project, if that is not its folder `.git`. What a file in the project says of

@@ -5,6 +5,7 @@
 //! nobody of the command is alive, but for those it counts; a [`Group`] that is dropped is ended soon after, also if the
 //! drop is the end of this program.
 
+pub(super) mod command_watch;
 mod environment;
 mod family;
 pub(super) mod guard;

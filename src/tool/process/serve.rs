@@ -13,6 +13,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 
+use super::command_watch::look_before;
 use super::supervisor::{SERVE, SUPERVISE, request};
 use super::{Group, Shell};
 use crate::sandbox::SandboxPolicy;
@@ -45,6 +46,7 @@ impl Shell {
         let mut environment = self.handed_on.environment();
         environment.retain(|(name, _)| variables.iter().all(|(own, _)| name != OsStr::new(own)));
         environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        look_before(self).await;
         self.serve_within((program, args), environment, cwd, None).await
     }
 

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::command_watch::look_before;
 use super::{Group, ProgramLaunch, Shell, with};
 use crate::program::SearchPath;
 
@@ -72,6 +73,7 @@ impl Shell {
         let environment = with(self.environment(), variables);
         let deadline = Instant::now() + limit;
         let launch = ProgramLaunch { words, cwd, environment, policy: None, input };
+        look_before(self).await;
         let started = tokio::select! {
             biased;
             () = stop.cancelled() => return UserProgramEnd::Stopped,

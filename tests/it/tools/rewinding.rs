@@ -62,7 +62,7 @@ impl Team {
         let mut left = Vec::new();
         for plan in self.plan(from) {
             match plan {
-                FilePlan::Ready(file, _) => match file.put_back(&self.copies) {
+                FilePlan::Ready(file, _) => match file.put_back(&Writers::keeping(self.copies.clone())) {
                     Ok(versions) => self.changes.push((file.path, Some(versions))),
                     Err(why) => left.push(why),
                 },
@@ -174,7 +174,7 @@ async fn what_was_planned_is_checked_once_more() {
     std::os::unix::fs::symlink(&secret, team.bench.path("new.txt")).unwrap();
     for plan in plans {
         let FilePlan::Ready(file, _) = plan else { panic!("{plan:?}") };
-        file.put_back(&team.copies).unwrap_err();
+        file.put_back(&Writers::keeping(team.copies.clone())).unwrap_err();
     }
     assert_eq!(team.bench.get("a.txt"), "the user was quicker\n");
     assert!(secret.exists(), "what a link leads to is not the file");

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use belvedere::services::plan_rewind;
 use belvedere::session::{Secrets, Store};
-use belvedere::tool::FileCopies;
+use belvedere::tool::{FileCopies, Writers};
 
 use super::{Bench, out};
 
@@ -24,7 +24,7 @@ fn rewound(bench: &Bench, dir: &Path, messages: usize) -> Option<String> {
     assert_eq!((plan.commands, plan.merges, plan.stays.len()), (0, 0, 0), "{plan:?}");
     for file in plan.files {
         assert_eq!(file.shown, "made.txt");
-        file.rewind.put_back(&FileCopies::below(store.copies_dir())).unwrap();
+        file.rewind.put_back(&Writers::keeping(FileCopies::below(store.copies_dir()))).unwrap();
     }
     std::fs::read_to_string(root.join("made.txt")).ok()
 }

@@ -1,5 +1,6 @@
 //! The sandbox, with real commands: what it lets them do, and what the kernel keeps from them.
 
+mod appearing;
 mod bypasses;
 mod repository;
 mod seatbelt;
@@ -8,7 +9,7 @@ mod world;
 
 use belvedere::permission::{AccessKind, Confinement};
 use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
-use belvedere::tool::{SandboxUse, ToolOutput, ToolSet};
+use belvedere::tool::{SandboxUse, Shell, ToolOutput, ToolSet};
 use serde_json::json;
 
 use super::{Bench, run, text_of};
@@ -19,6 +20,7 @@ struct Inside {
     bench: Bench,
     sandbox: Sandbox,
     tools: ToolSet,
+    shell: Shell,
 }
 
 impl Inside {
@@ -36,7 +38,7 @@ impl Inside {
             std::fs::write(path, text).unwrap();
         }
         let (sandbox, shell) = sandboxed(&bench.outside(""), hosts).await?;
-        Some(Self { bench, sandbox, tools: crate::support::tools_of(&shell) })
+        Some(Self { bench, sandbox, tools: crate::support::tools_of(&shell), shell })
     }
 
     async fn bash(&self, command: &str) -> ToolOutput {

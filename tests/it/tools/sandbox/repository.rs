@@ -83,7 +83,7 @@ async fn what_other_programs_obey_stays_as_it_is() {
 }
 
 /// Returns the folder that something was moved into.
-fn moved_aside(root: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
+pub(super) fn moved_aside(root: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
     let entries = root.read_dir().unwrap().map(|entry| entry.unwrap().path());
     entries
         .into_iter()
@@ -101,7 +101,7 @@ async fn what_appears_at_a_protected_place_is_moved_aside() {
         assert!(root.join(name).symlink_metadata().is_err(), "{name}");
         let beside = moved_aside(&root, name);
         assert!(beside.is_some_and(|beside| beside.join(name).symlink_metadata().is_ok()), "{name}");
-        assert!(said.contains(&format!("{name} as it is")), "{said}");
+        assert!(said.contains(&format!("{name} appeared while it ran")), "{said}");
     }
     std::os::unix::fs::symlink("one", root.join(".idea")).unwrap();
     assert!(!inside.bash("true").await.is_error);
@@ -157,7 +157,12 @@ async fn nothing_is_moved_aside_beyond_a_link() {
     std::fs::create_dir(&victim).unwrap();
     std::fs::write(victim.join("attributes"), "as it was").unwrap();
     let output = inside.bash(&format!("mv .git/info .git/i2; ln -s {} .git/info", victim.display())).await;
-    assert!(text_of(&output).contains(".git/info as it is: what appeared there was moved"), "{}", text_of(&output));
+    assert!(
+        text_of(&output)
+            .contains(".git/info appeared while it ran, where the sandbox lets no command write: it is now"),
+        "{}",
+        text_of(&output)
+    );
     assert!(root.join(".git/info").symlink_metadata().is_err(), "the link leads nowhere any more");
     assert_eq!(std::fs::read_to_string(victim.join("attributes")).unwrap(), "as it was");
     // A link that is put back is put where it was, and nowhere else.

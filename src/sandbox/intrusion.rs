@@ -1,0 +1,128 @@
+//! What is said of things that appear where no command may write.
+//!
+//! Owns the words, for people and for models. Invariant: paths are anybody's, and are shown as they are.
+
+use std::path::{Path, PathBuf};
+
+use crate::message::reveal_line;
+
+/// Things that are named one by one.
+const MAX_NAMED: usize = 4;
+/// Characters of a command line by which a command is named.
+const LINE_CHARS: usize = 60;
+
+/// Something that has appeared where no command may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intrusion {
+    pub path: PathBuf,
+    pub fate: IntrusionFate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntrusionFate {
+    /// Where it lies now.
+    Moved(PathBuf),
+    /// A link that was gone is there again.
+    PutBack,
+    /// It could not be moved.
+    Stuck,
+}
+
+/// What the user is told of places that are watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlaceNews {
+    /// Something has appeared while these commands ran in the sandbox.
+    Appeared { intrusion: Intrusion, inside: Vec<String> },
+    /// Something is left where it is, as a command outside may have made it.
+    Kept { path: PathBuf, outside: String, inside: Vec<String> },
+}
+
+impl Intrusion {
+    /// Says what has become of it, as the rest of a sentence that ends with its path.
+    fn became(&self) -> String {
+        match &self.fate {
+            IntrusionFate::Moved(to) => format!("is now {}", shown(to)),
+            IntrusionFate::PutBack => "was taken away; the link is back".to_owned(),
+            IntrusionFate::Stuck => "could not be moved; look at it before you use it".to_owned(),
+        }
+    }
+
+    /// Says what became of several, as a part of a sentence about one command. What else ran meanwhile stands with each.
+    #[must_use]
+    pub fn listed(all: &[(Self, Vec<String>)]) -> Option<String> {
+        let (named, rest) = all.split_at(all.len().min(MAX_NAMED));
+        let one = |(intrusion, others): &(Self, Vec<String>)| {
+            let others: Vec<String> = others.iter().map(|name| short(name)).collect();
+            let it = [vec!["it".to_owned()], others].concat().join(" and ");
+            let path = shown(&intrusion.path);
+            format!(
+                "{path} appeared while {it} ran, where the sandbox lets no command write: it {}",
+                intrusion.became()
+            )
+        };
+        let more = (!rest.is_empty()).then(|| format!("and {} more such", rest.len()));
+        let parts: Vec<String> = named.iter().map(one).chain(more).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+impl Intrusion {
+    /// Says at the end of a session what lies aside; `None` if nothing does. Blocks.
+    #[must_use]
+    pub fn still_aside(all: &[Self]) -> Option<String> {
+        let aside = all.iter().filter_map(|intrusion| match &intrusion.fate {
+            IntrusionFate::Moved(to) => to.symlink_metadata().is_ok().then(|| shown(to)),
+            IntrusionFate::PutBack | IntrusionFate::Stuck => None,
+        });
+        let aside: Vec<String> = aside.collect();
+        let (named, rest) = aside.split_at(aside.len().min(MAX_NAMED));
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        (!named.is_empty()).then(|| {
+            format!("Commands in the sandbox made what they may not, moved aside: {}{more}.", named.join(", "))
+        })
+    }
+}
+
+impl PlaceNews {
+    /// Says it to the user.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Appeared { intrusion, inside } => {
+                let (path, inside) = (shown(&intrusion.path), named(inside));
+                let advice = match intrusion.fate {
+                    IntrusionFate::Moved(_) => format!(" If you made it, move it back once {inside} has ended."),
+                    IntrusionFate::PutBack | IntrusionFate::Stuck => String::new(),
+                };
+                let became = intrusion.became();
+                format!(
+                    "{path} appeared while {inside} ran in the sandbox, which may not write there: it {became}.{advice}"
+                )
+            }
+            Self::Kept { path, outside, inside } => format!(
+                "{} stays: it came while `{}` ran outside of the sandbox, and {} inside. Look at it if you do not know it.",
+                shown(path),
+                reveal_line(&short(outside)),
+                named(inside)
+            ),
+        }
+    }
+}
+
+fn named(commands: &[String]) -> String {
+    let names: Vec<String> = commands.iter().map(|name| short(name)).collect();
+    reveal_line(&names.join(" and ")).into_owned()
+}
+
+/// Returns the beginning of a command line.
+fn short(line: &str) -> String {
+    let mut name: String = line.chars().take(LINE_CHARS).collect();
+    if name.len() < line.len() {
+        name.push('…');
+    }
+    name
+}
+
+fn shown(path: &Path) -> String {
+    reveal_line(&path.to_string_lossy()).into_owned()
+}

@@ -1,0 +1,247 @@
+//! What appears where commands in the sandbox may not write, while some go on beside others.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use belvedere::sandbox::PlaceNews;
+use belvedere::tool::{Freshness, Writers};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::repository::moved_aside;
+use super::{Inside, git, run, text_of};
+
+/// Commands beside each other, and what the user is told.
+struct Beside {
+    inside: Inside,
+    root: PathBuf,
+    news: mpsc::UnboundedReceiver<PlaceNews>,
+}
+
+impl Beside {
+    async fn new() -> Option<Self> {
+        let mut inside = Inside::new().await?;
+        let (listener, news) = mpsc::unbounded_channel();
+        let watch = inside.sandbox.watch().clone();
+        watch.tell(listener);
+        inside.bench.context.freshness = Arc::new(Freshness::new("main", &Writers::default().beside(watch)));
+        let root = inside.bench.context.cwd.to_path_buf();
+        Some(Self { inside, root, news })
+    }
+
+    /// Starts a command that goes on, and returns its name.
+    async fn start(&self, command: &str) -> String {
+        let input = json!({"command": command, "run_in_background": true});
+        let output = run(&self.inside.tools, "Bash", input, &self.inside.bench.context).await;
+        assert!(!output.is_error, "{}", text_of(&output));
+        text_of(&output).split(' ').next().unwrap().to_owned()
+    }
+
+    /// Waits for the end of a command, and says how it ended.
+    async fn ended(&self, id: &str) -> String {
+        let commands = &self.inside.bench.context.background.commands;
+        commands.news(id, false, None).await;
+        commands.look(id, None).unwrap().ended.unwrap()
+    }
+
+    async fn stop(&self, id: &str) -> String {
+        assert!(self.inside.bench.context.background.commands.stop(id, belvedere::tool::EndedBy::User));
+        self.ended(id).await
+    }
+
+    /// Runs a command of the user's own.
+    async fn user(&self, line: &str) {
+        let context = &self.inside.bench.context;
+        let (host, shell) = (context.background.clone(), self.inside.shell.clone());
+        host.run_for_user(&shell, line, &context.cwd).await.unwrap();
+        let commands = &context.background.commands;
+        let last =
+            (1..100).take_while(|number| commands.look(&format!("bash_{number}"), None).is_some()).last().unwrap();
+        self.ended(&format!("bash_{last}")).await;
+    }
+
+    async fn write(&self, name: &str, content: &str) {
+        let input = json!({"file_path": name, "content": content});
+        let output = run(&self.inside.tools, "Write", input, &self.inside.bench.context).await;
+        assert!(!output.is_error, "{}", text_of(&output));
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.root.join(name).symlink_metadata().is_ok()
+    }
+
+    fn touch(&self, name: &str) {
+        std::fs::write(self.root.join(name), "").unwrap();
+    }
+
+    async fn told(&mut self) -> String {
+        self.news.recv().await.unwrap().words()
+    }
+}
+
+/// Waits until a look finds something.
+async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn entries(root: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        root.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_command_in_the_background_plants_is_moved_while_it_runs() {
+    let Some(mut beside) = Beside::new().await else { return };
+    git(&beside.root, ["init", "-q", "--template="]);
+    let plant = "mkdir -m 555 .git/hooks.new; mv .git/hooks.new .git/hooks; echo '{}' > .mcp.json; echo; sleep 600";
+    let id = beside.start(plant).await;
+    let told = [beside.told().await, beside.told().await].join("\n");
+    for place in [".git/hooks", ".mcp.json"] {
+        assert!(!beside.has(place), "{place}");
+        let said = format!(
+            "{}/{place} appeared while bash_1 ran in the sandbox, which may not write there: it is now",
+            beside.root.display()
+        );
+        assert!(told.contains(&said) && told.contains("If you made it, move it back once bash_1 has ended."), "{told}");
+    }
+    assert!(moved_aside(&beside.root, ".mcp.json").unwrap().join(".mcp.json").exists());
+    assert!(moved_aside(&beside.root.join(".git"), "hooks").unwrap().join("hooks").is_dir());
+    let how = beside.stop(&id).await;
+    assert!(how.starts_with("stopped; ") && how.contains("/.mcp.json appeared while it ran, where"), "{how}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_our_own_tools_write_meanwhile_stays_and_what_is_put_beside_it_does_not() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let id = beside
+        .start(
+            "until [ -e go ]; do sleep 0.02; done; mkdir a; echo evil > a/evil.md; mv a .claude/agents; \
+             until [ -e on ]; do sleep 0.02; done; echo evil > AGENTS.md; sleep 600",
+        )
+        .await;
+    beside.write(".claude/settings.json", "{}").await;
+    beside.write("AGENTS.md", "mine").await;
+    beside.touch("go");
+    let told = beside.told().await;
+    assert!(told.contains(".claude/agents appeared"), "{told}");
+    let aside = moved_aside(&beside.root, ".claude").unwrap();
+    assert!(
+        aside.join(".claude/agents/evil.md").exists() && !beside.has(".claude/agents"),
+        "not in the folder that is read"
+    );
+    beside.touch("on");
+    assert!(beside.told().await.contains("AGENTS.md appeared"));
+    assert!(!beside.has("AGENTS.md"), "it is another one now");
+    beside.write(".claude/other.json", "{}").await;
+    beside.stop(&id).await;
+    assert_eq!(entries(&beside.root.join(".claude")), ["other.json", "settings.json"]);
+    assert_eq!(beside.inside.bench.get(".claude/settings.json"), "{}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_user_makes_by_a_command_of_their_own_stays() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let id = beside.start("until [ -e go ]; do sleep 0.02; done; touch .npmrc .idea; sleep 600").await;
+    beside.user("mkdir .claude; echo one > .claude/mine; sleep 0.6").await;
+    let told = beside.told().await;
+    let said = "/.claude stays: it came while `mkdir .claude; echo one > .claude/mine; sleep 0.6` ran outside of the \
+                sandbox, and bash_1 inside. Look at it if you do not know it.";
+    assert!(told.ends_with(said), "{told}");
+    // One that was caught is not believed again, but for what the user names.
+    beside.touch("go");
+    let both = [beside.told().await, beside.told().await].join("\n");
+    assert!(both.contains(".npmrc appeared") && both.contains(".idea appeared"), "{both}");
+    beside.user("touch .mise.toml .idea; n=vs; mkdir .${n}code; sleep 0.6").await;
+    beside.stop(&id).await;
+    assert_eq!(beside.inside.bench.get(".claude/mine"), "one\n");
+    assert!(beside.has(".idea") && beside.has(".mise.toml") && !beside.has(".vscode") && !beside.has(".npmrc"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_that_the_user_makes_is_worked_in_and_its_hooks_are_watched() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let id = beside.start("until [ -e go ]; do sleep 0.02; done; echo x > .git/hooks/post-commit; sleep 600").await;
+    beside.user("git init -q --template= && mkdir .git/hooks && touch .git/hooks/mine").await;
+    assert!(beside.told().await.contains("/.git stays: "));
+    let as_user = "-c user.name=a -c user.email=a@b";
+    beside.touch("a.txt");
+    beside.inside.works(&format!("git add -A && git {as_user} commit -qm one")).await;
+    beside.touch("go");
+    assert!(beside.told().await.contains(".git/hooks/post-commit appeared"));
+    beside.inside.works(&format!("git {as_user} commit --allow-empty -qm two && git fsck --strict")).await;
+    beside.stop(&id).await;
+    assert_eq!(entries(&beside.root.join(".git/hooks")), ["mine"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_is_not_blamed_for_what_another_may_have_made() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let id = beside.start("until [ -e go ]; do sleep 0.02; done; echo '{}' > .mcp.json; sleep 600").await;
+    let root = beside.root.clone();
+    let (output, ()) = tokio::join!(beside.inside.bash("touch go; while [ -e go ]; do sleep 0.02; done"), async {
+        until(|| root.join("go").exists()).await;
+        assert!(beside.news.recv().await.unwrap().words().contains("while bash_1 and touch go; while"));
+        std::fs::remove_file(root.join("go")).unwrap();
+    });
+    assert!(!output.is_error && output.refused_inside.is_none(), "{}", text_of(&output));
+    assert!(text_of(&output).contains("/.mcp.json appeared while it and bash_1 ran, where"), "{}", text_of(&output));
+    beside.stop(&id).await;
+    assert!(beside.inside.refused("touch .mcp.json").await.contains("/.mcp.json appeared while it ran, where"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_plants_again_and_again_is_ended() {
+    let Some(beside) = Beside::new().await else { return };
+    let id = beside.start("while :; do touch .mcp.json .npmrc .envrc .exrc .nvimrc .idea .zed .roo .kiro .qwen .fleet .kode; sleep 0.6; done").await;
+    let how = beside.ended(&id).await;
+    assert!(
+        how.starts_with("ended for what appeared where it may not write; ") && how.contains("and 8 more such"),
+        "{how}"
+    );
+    let output = beside
+        .inside
+        .bash("touch .mcp.json .npmrc .envrc .exrc .nvimrc .idea .zed .roo .kiro .qwen .fleet .kode; sleep 600")
+        .await;
+    assert!(text_of(&output).contains("[ended for what appeared where it may not write"), "{}", text_of(&output));
+}
+
+#[tokio::test]
+async fn what_was_there_before_a_command_began_is_not_its() {
+    let Some(inside) = Inside::new().await else { return };
+    let bash = inside.tools.find("Bash").unwrap();
+    let call = bash.parse(&super::super::args(json!({"command": "cat .mcp.json; echo x > .mcp.json"})));
+    let Ok(prepared) = call.prepare(&inside.bench.context).await else { panic!("it cannot be prepared") };
+    inside.bench.put(".mcp.json", "mine");
+    let output = prepared.run.await;
+    let said = text_of(&output);
+    assert!(
+        output.is_error && said.contains("mine") && said.contains("Read-only") && !said.contains("appeared"),
+        "{said}"
+    );
+    assert_eq!(inside.bench.get(".mcp.json"), "mine");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_beyond_a_link_is_moved_while_a_command_swaps_it() {
+    let Some(beside) = Beside::new().await else { return };
+    let victim = beside.inside.bench.outside("victim");
+    std::fs::create_dir_all(victim.join("workflows")).unwrap();
+    std::fs::write(victim.join("workflows/ci.yml"), "as it was").unwrap();
+    let swap = format!(
+        "mkdir -p real/workflows; while :; do mv real .github; mv .github real; ln -s {} .github; rm .github; done 2>/dev/null",
+        victim.display()
+    );
+    let id = beside.start(&swap).await;
+    for _ in 0..300 {
+        beside.inside.sandbox.watch().look();
+    }
+    if beside.inside.bench.context.background.commands.stop(&id, belvedere::tool::EndedBy::User) {
+        beside.ended(&id).await;
+    }
+    assert_eq!(std::fs::read_to_string(victim.join("workflows/ci.yml")).unwrap(), "as it was");
+}
