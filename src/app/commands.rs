@@ -4,7 +4,7 @@
 //! the conversation, and ending them to the tree. Invariants: what is kept of an output is bounded; no row moves while
 //! commands run: those that have ended go with the next message of the user.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::input::Handled;
@@ -80,20 +80,29 @@ impl CommandView {
     }
 }
 
+/// A command that goes on, and what stops it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningCommand {
+    pub line: String,
+    pub stop: String,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct CommandRows {
     rows: Vec<CommandView>,
     chosen: usize,
     /// Whether it was clicked on, and nothing typed since.
     clicked: bool,
-    /// Those of the user's own that run.
-    own: BTreeSet<String>,
+    /// The lines of those of the user's own that run, by their names.
+    own: BTreeMap<String, String>,
 }
 
 impl CommandRows {
     pub(super) fn apply(&mut self, event: &AgentEvent, command: &CommandEvent, now: Instant) {
         match command {
-            CommandEvent::Started { command_id, by_user: true, .. } => drop(self.own.insert(command_id.clone())),
+            CommandEvent::Started { command_id, command, by_user: true } => {
+                self.own.insert(command_id.clone(), reveal_line(command).into_owned());
+            }
             CommandEvent::Started { command_id, command, .. } => self.rows.push(CommandView {
                 id: command_id.clone(),
                 owner: event.agent,
@@ -203,6 +212,14 @@ impl CommandRows {
     /// Forgets those of an earlier run of the program: with it they have ended.
     pub(super) fn forget_all(&mut self) {
         *self = Self::default();
+    }
+
+    /// Returns the lines of all that run, each with what stops it.
+    pub(super) fn going_on(&self) -> Vec<RunningCommand> {
+        let rows = self.rows.iter().filter(|row| row.is_running());
+        let rows = rows.map(|row| RunningCommand { line: row.line.clone(), stop: format!("/cancel {}", row.id) });
+        let own = self.own.values().map(|line| RunningCommand { line: format!("!{line}"), stop: "esc".to_owned() });
+        rows.chain(own).collect()
     }
 
     /// Names what runs, for questions about stopping it.

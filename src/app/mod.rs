@@ -43,7 +43,7 @@ pub use self::command::{
     COMMANDS, INIT, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_share, budget_words,
     change_budget, cost_mark, cost_words, spent_words,
 };
-pub use self::commands::{CommandState, CommandView, first_row};
+pub use self::commands::{CommandState, CommandView, RunningCommand, first_row};
 pub use self::composer::files;
 pub use self::composer::intent::MessageIntent;
 pub use self::effect::{Effect, MouseCapture};

@@ -9,10 +9,13 @@ use super::list::{self as lists, ListCell, ListEntry, ListPopup, ListStyle, cell
 use super::popup::Popup;
 use crate::agent::{RewoundFile, rewound_words};
 use crate::app::agents::worktrees::{SHOWN_LINES, described};
-use crate::app::{Action, App, Effect};
+use crate::app::{Action, App, Effect, RunningCommand};
 use crate::message::format::{counted, line_changes, words_of};
 use crate::message::sanitize_line;
 use crate::subagent::{Command, PlannedFile, RewindPlan, RewindRequest};
+
+/// Characters of the line of a command that goes on.
+const LINE_CHARS: usize = 80;
 
 /// What the user is shown before anything is taken back.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +26,8 @@ pub struct RewindView {
     said: String,
     /// `None` while it is worked out.
     plan: Option<RewindPlan>,
+    /// Commands that ran when it was.
+    running: Vec<RunningCommand>,
     pub scroll: usize,
 }
 
@@ -52,7 +57,13 @@ pub(in crate::app) fn entries(app: &App) -> Vec<ListEntry> {
 pub(in crate::app) fn accept(app: &mut App, list: &ListPopup) {
     let Some((_, said)) = app.agents.main().cells.said_by_user().nth(list.chosen) else { return };
     let (messages, said) = (list.chosen + 1, said.to_owned());
-    app.overlay.open(Popup::Rewind(Box::new(RewindView { messages, said, plan: None, scroll: 0 })));
+    app.overlay.open(Popup::Rewind(Box::new(RewindView {
+        messages,
+        said,
+        plan: None,
+        running: Vec::new(),
+        scroll: 0,
+    })));
     app.out.push(Effect::PlanRewind { messages });
 }
 
@@ -62,6 +73,7 @@ pub(in crate::app) fn planned(app: &mut App, messages: usize, plan: RewindPlan) 
         && view.messages == messages
     {
         view.plan = Some(plan);
+        view.running = app.commands.going_on();
         app.out.redraw();
     }
 }
@@ -107,7 +119,7 @@ impl RewindView {
         let Some(plan) = &self.plan else { return "checking what would be restored…".to_owned() };
         let mut body =
             format!("{} · back to before “{}”\n", counted(self.messages, "message"), words_of(&self.said, 100));
-        for remark in rewind_remarks(plan) {
+        for remark in rewind_remarks(plan, &self.running) {
             let _ = write!(body, "\n{}\n", remark.replace('*', "\\*"));
         }
         let mut left = SHOWN_LINES;
@@ -118,8 +130,8 @@ impl RewindView {
     }
 }
 
-/// Says what of the files stays, and how many would change, a line each.
-pub fn rewind_remarks(plan: &RewindPlan) -> Vec<String> {
+/// Says what of the files stays, what goes on beside them, and how many would change, a line each.
+pub fn rewind_remarks(plan: &RewindPlan, running: &[RunningCommand]) -> Vec<String> {
     let mut remarks: Vec<String> =
         plan.stays.iter().map(|(path, why)| format!("{path} is not restored: {why}")).collect();
     let outside = [(plan.commands, "command"), (plan.merges, "merge")].into_iter();
@@ -128,6 +140,10 @@ pub fn rewind_remarks(plan: &RewindPlan) -> Vec<String> {
     if !outside.is_empty() {
         remarks.push(format!("The effects of {} are not undone.", outside.join(" and ")));
     }
+    remarks.extend(running.iter().map(|command| {
+        let line = words_of(&command.line, LINE_CHARS);
+        format!("{line} goes on, and may change files again: {} stops it.", command.stop)
+    }));
     remarks.push(match plan.files.len() {
         0 => "No files would change.".to_owned(),
         count => format!("{} would change:", counted(count, "file")),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::app::RunningCommand;
 use crate::message::format::{counted, millis, seconds};
 use crate::message::{reveal_line, sanitize, sanitize_line};
 use crate::tool::CommandEvent;
@@ -67,6 +68,15 @@ impl CommandList {
     /// Returns `true` if a command of the user's own runs.
     pub(super) fn runs_own(&self) -> bool {
         self.0.values().any(|known| known.by_user)
+    }
+
+    /// Returns the lines of all that run, each with what stops it.
+    pub(super) fn going_on(&self) -> Vec<RunningCommand> {
+        let one = |(id, known): (&String, &ListedCommand)| {
+            let sign = if known.by_user { "!" } else { "" };
+            RunningCommand { line: format!("{sign}{}", known.line), stop: format!("/cancel {id}") }
+        };
+        self.0.iter().map(one).collect()
     }
 
     /// Returns a row for each that runs.

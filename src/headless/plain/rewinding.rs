@@ -78,7 +78,9 @@ impl Session {
         match plan_rewind(store, cwd, messages) {
             Ok(plan) => {
                 let mut lines = vec![format!("{} would be undone", counted(messages, "message"))];
-                lines.extend(rewind_remarks(&plan).iter().map(|remark| set_in(remark)));
+                lines.extend(
+                    rewind_remarks(&plan, &self.renderer.commands.going_on()).iter().map(|remark| set_in(remark)),
+                );
                 lines.extend(plan.files.iter().flat_map(file_rows).take(MAX_LINES));
                 self.write(lines);
                 self.rewinding.shown = Some((messages, plan));

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{RewoundFile, SessionEvent, Status};
+use belvedere::agent::{EventKind, RewoundFile, SessionEvent, Status};
 use belvedere::app::{Effect, Event, Popup};
 use belvedere::message::{DiffLine, FileDiff, Hunk, LineKind};
 use belvedere::subagent::{Command, PlannedFile, RewindPlan, RewindRequest};
-use belvedere::tool::{FileRewind, FileVersions};
+use belvedere::tool::{CommandEvent, EndedBy, FileRewind, FileVersions};
 
 use crate::screens::stage::Stage;
 
@@ -147,4 +147,35 @@ fn nothing_is_rewound_while_agents_run_or_nothing_was_said() {
     stage.starts(1);
     stage.keys("/rewind<enter>");
     assert!(stage.app.popup().is_none() && stage.text().contains("still running: "), "{}", stage.text());
+}
+
+#[test]
+fn a_command_that_goes_on_is_named_before_files_are_put_back() {
+    let mut stage = stage();
+    for (id, line, by_user) in
+        [("bash_1", "npm run dev", false), ("bash_2", "make watch", true), ("bash_3", "true", false)]
+    {
+        let started = CommandEvent::Started { command_id: id.to_owned(), command: line.to_owned(), by_user };
+        stage.agent(0, EventKind::Command(started));
+    }
+    let ended = CommandEvent::Ended {
+        command_id: "bash_3".to_owned(),
+        how: "exit 0".to_owned(),
+        is_error: false,
+        ended_by: EndedBy::Itself,
+        tail: String::new(),
+        lines: 0,
+    };
+    stage.agent(0, EventKind::Command(ended));
+    stage.keys("/rewind<enter><enter>");
+    stage.event(Event::RewindPlanned { messages: 1, plan: plan("") });
+    let text = stage.text();
+    for words in [
+        "npm run dev goes on, and may change files again: /cancel bash_1 stops it.",
+        "!make watch goes on, and may change files again: esc stops it.",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(!text.contains("bash_3 stops"), "{text}");
+    assert_eq!(requests(&stage.keys("b")).len(), 1, "they hold nothing up");
 }
