@@ -85,7 +85,11 @@ impl CommandReporter {
                 }
                 let (words, urgency) = match ended_by {
                     EndedBy::Itself => (format!("has ended: {how}"), Urgency::NextStep),
-                    EndedBy::User => ("was stopped by the user".to_owned(), Urgency::Later),
+                    // How it ended may tell more than that.
+                    EndedBy::User => {
+                        let more = self.data(how.strip_prefix("stopped").unwrap_or_default());
+                        (format!("was stopped by the user{more}"), Urgency::Later)
+                    }
                     // It knows, or nobody is left to tell.
                     EndedBy::Agent | EndedBy::Owner => return None,
                 };

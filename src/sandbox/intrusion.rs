@@ -89,9 +89,10 @@ impl PlaceNews {
     pub fn words(&self) -> String {
         match self {
             Self::Appeared { intrusion, inside } => {
-                let (path, inside) = (shown(&intrusion.path), named(inside));
+                let (path, have) = (shown(&intrusion.path), if inside.len() == 1 { "it has" } else { "they have" });
+                let inside = named(inside);
                 let advice = match intrusion.fate {
-                    IntrusionFate::Moved(_) => format!(" If you made it, move it back once {inside} has ended."),
+                    IntrusionFate::Moved(_) => format!(" If you made it, move it back once {have} ended."),
                     IntrusionFate::PutBack | IntrusionFate::Stuck => String::new(),
                 };
                 let became = intrusion.became();

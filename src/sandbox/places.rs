@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::evict::VacantPlace;
-use super::{DeniedPaths, SandboxPolicy};
+use super::{DeniedPaths, PlaceWatch, SandboxPolicy};
 
 /// The table in `assets/sandbox.toml`.
 #[derive(Debug, Default, Deserialize)]
@@ -61,6 +61,8 @@ pub struct SandboxPlaces {
     /// See [`SandboxPolicy::masks`].
     pub masks: (PathBuf, PathBuf),
     pub has_network: bool,
+    /// Who looks at those that are vacant.
+    pub watch: PlaceWatch,
 }
 
 /// Where git keeps a repository whose folder is not `.git` in its files.

@@ -32,7 +32,6 @@ struct Inner {
     /// Why processes inside are not numbered apart; `None` if they are.
     shares_processes: RwLock<Option<String>>,
     hosts: RwLock<Hosts>,
-    watch: PlaceWatch,
 }
 
 /// What the user can change while a session runs.
@@ -63,8 +62,8 @@ impl Sandbox {
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
-        let (shares_processes, hosts, watch) = (RwLock::default(), RwLock::new(hosts), PlaceWatch::default());
-        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts, watch })))
+        let (shares_processes, hosts) = (RwLock::default(), RwLock::new(hosts));
+        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts })))
     }
 
     /// Removes what sessions have left whose program was killed. Blocks.
@@ -120,7 +119,7 @@ impl Sandbox {
 
     /// Returns the watch of the places that are vacant to its commands.
     pub fn watch(&self) -> &PlaceWatch {
-        &self.0.watch
+        &self.0.places.watch
     }
 
     pub fn hosts(&self) -> Hosts {

@@ -134,7 +134,7 @@ impl PlaceWatch {
         OutsideRun { watch: self.clone(), number }
     }
 
-    /// Leaves a file alone that one of our tools writes now, until what is returned is dropped.
+    /// Leaves a file alone, or all in a folder, that is written now by us, until what is returned is dropped.
     pub fn writing(&self, path: &Path) -> OwnWrite {
         self.state().written.push(path.to_path_buf());
         OwnWrite { watch: self.clone(), path: path.to_path_buf() }
@@ -375,7 +375,7 @@ impl Drop for OutsideRun {
     }
 }
 
-/// A file that is being written by one of our tools.
+/// A file that is being written by us.
 #[derive(Debug)]
 pub struct OwnWrite {
     watch: PlaceWatch,
@@ -386,6 +386,13 @@ impl OwnWrite {
     /// Notes in which state the file was left.
     pub fn done(self, stamp: PlaceStamp) {
         self.watch.state().keep_written(&self.path, stamp);
+    }
+
+    /// Notes that this file is as it was left, where its writer does not say in which state.
+    pub fn left(&self, path: &Path) {
+        if let Ok(found) = path.symlink_metadata() {
+            self.watch.state().keep_written(path, PlaceStamp::of(&found));
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::set_allow_rule;
 use crate::permission::{BroughtItem, BroughtKind, GrantChange, GrantOrigin, Permissions};
+use crate::sandbox::PlaceWatch;
 use crate::session::{Allowed, Secrets, TrustedItems};
 
 /// Where answers for the project are kept.
@@ -20,6 +21,8 @@ pub(super) struct Keeper {
     pub(super) allowed: Allowed,
     /// The project and its settings, where answers become rules, and what the user trusts there.
     pub(super) settings: Option<(PathBuf, TrustedItems)>,
+    /// Who takes nothing of it for the work of a command.
+    pub(super) watch: PlaceWatch,
 }
 
 impl Keeper {
@@ -32,7 +35,9 @@ impl Keeper {
             return self.allowed.change(change).map_err(|error| error.to_string());
         };
         let path = root.join(".claude/settings.local.json");
+        let writing = self.watch.writing(&path);
         let written = set_allow_rule(root, &path, &rule, is_kept);
+        writing.left(&path);
         written.map_err(|error| format!("{}: {error}", path.display()))?;
         if is_kept {
             // Whoever gives an answer has seen what it allows.

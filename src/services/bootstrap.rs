@@ -24,6 +24,7 @@ use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
 use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
 use crate::provider::table::ProviderEnv;
+use crate::sandbox::PlaceWatch;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, SKILL_TOOL, TASK_TOOLS, UserDirs};
 use crate::tool::{SearchEngine, known_tools};
@@ -110,6 +111,8 @@ pub struct Bootstrap {
     pub engine: Option<SearchEngine>,
     /// What the environment says about subagents.
     pub subagents: Subagents,
+    /// Who looks at places where no command may write.
+    pub watch: PlaceWatch,
     /// Where the session is kept, if there is such a place. Of a new session nothing lies there yet.
     pub store: Option<Store>,
     /// The session that is continued.
@@ -223,6 +226,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         services,
         engine,
         subagents: subagents(&environment),
+        watch: PlaceWatch::default(),
         store,
         saved,
     })

@@ -84,12 +84,12 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, .. } = bootstrap;
-    let Bootstrap { rules, settings, trust, memory, servers, services, engine, subagents, store, saved, .. } =
+    let Bootstrap { rules, settings, trust, memory, servers, services, engine, subagents, watch, store, saved, .. } =
         bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
-    let record = paths.as_ref().zip(store.as_ref());
+    let disk = paths.as_ref().zip(store.as_ref());
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
-    let (mut kept, listeners) = session_handles::keep(record, saved.as_deref(), meta, &secrets, listener).await;
+    let (mut kept, listeners) = session_handles::keep(disk, saved.as_deref(), meta, &secrets, (listener, watch)).await;
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let sink = Sink::new(listeners, secrets.clone());
     say(&diagnostics, &sink).await;

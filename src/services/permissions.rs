@@ -107,7 +107,7 @@ async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sin
         let root = ground.root.clone();
         let trusted = paths.map(|paths| TrustedItems::new(&paths.state_dir, &root));
         let settings = trusted.filter(|_| made_of.config.keeps_rules).map(|trusted| (root, trusted));
-        let keeper = allowed::Keeper { allowed, settings };
+        let keeper = allowed::Keeper { allowed, settings, watch: kept.watch.clone() };
         let (keeper, task) = allowed::keeper(keeper, made_of.secrets.clone(), sink.clone());
         (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
     }

@@ -35,7 +35,8 @@ pub(super) async fn shell(
     let denied = rules.denied_paths(&ground.root);
     let shell = Shell::new(&options.program, &config.tool_environment, &keys).without(denied.clone());
     let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live && ground.is_project) else { return shell };
-    match of_session(&config.sandbox, paths, &ground.root, (denied, rules.directories(trust))) {
+    let parts = ((denied, rules.directories(trust)), kept.watch.clone());
+    match of_session(&config.sandbox, paths, &ground.root, parts) {
         Ok(sandbox) => {
             let shell = shell.with_sandbox(sandbox.clone());
             let is_wanted = sandbox.is_on();
@@ -46,7 +47,6 @@ pub(super) async fn shell(
                 }
             }
             kept.places = Some(tell_of_places(sandbox.watch(), sink.clone()));
-            kept.watch = sandbox.watch().clone();
             kept.checking = Some(look(shell.clone(), sandbox, is_wanted, (ground.root.clone(), sink.clone())));
             shell
         }
@@ -63,7 +63,7 @@ fn of_session(
     settings: &SandboxSettings,
     paths: &Paths,
     root: &Path,
-    (denied, others): (DeniedPaths, Vec<PathBuf>),
+    ((denied, others), watch): ((DeniedPaths, Vec<PathBuf>), PlaceWatch),
 ) -> io::Result<Sandbox> {
     let environment = Environment::of_process();
     let home = environment.home();
@@ -82,6 +82,7 @@ fn of_session(
         hidden: settings.hide.iter().map(full).chain(own).collect(),
         has_network: settings.network,
         home,
+        watch,
         ..SandboxPlaces::default()
     };
     let hosts = Hosts::new(settings.hosts.iter().cloned());

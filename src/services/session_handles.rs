@@ -99,9 +99,11 @@ pub(super) async fn keep(
     saved: Option<&SavedSession>,
     meta: SessionMeta,
     secrets: &Secrets,
-    listener: mpsc::Sender<Arc<LogEvent>>,
+    (listener, watch): (mpsc::Sender<Arc<LogEvent>>, PlaceWatch),
 ) -> (SessionHandles, Vec<mpsc::Sender<Arc<LogEvent>>>) {
-    let Some((paths, store)) = kept else { return (SessionHandles::default(), vec![listener]) };
+    let Some((paths, store)) = kept else {
+        return (SessionHandles { watch, ..SessionHandles::default() }, vec![listener]);
+    };
     let directives = std::env::var(log::VARIABLE).ok();
     let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
     let front_end = listener.clone();
@@ -117,7 +119,7 @@ pub(super) async fn keep(
         // The front end has them already. It fails only where nothing can be kept.
         let _ = sender.send(Arc::clone(event)).await;
     }
-    (SessionHandles { writer: Some(writer), log, ..SessionHandles::default() }, vec![sender, listener])
+    (SessionHandles { writer: Some(writer), log, watch, ..SessionHandles::default() }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::background::CommandEvent;
 use super::background::follow::{FollowOptions, Launched, follow};
-use super::file::path::revealed_line;
+use super::file::path::{one_line, revealed_line};
 use super::limit::counted;
 use super::process::command_watch::CommandWatch;
 use super::process::guard::Guard;
@@ -42,6 +42,8 @@ const PROGRESS: Duration = Duration::from_millis(50);
 const PROGRESS_LINES: usize = 10;
 /// Characters of what the sandbox has refused.
 const REFUSED_CHARS: usize = 200;
+/// Characters of a command line by which people are told of it.
+const NAME_CHARS: usize = 50;
 /// Bytes of a pattern once it is compiled.
 const MAX_PATTERN: usize = 1 << 20;
 /// Lines of the finished output on the screen.
@@ -256,8 +258,9 @@ pub(super) enum End {
 async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     context.check_cancelled()?;
     let PreparedCommand { line, bounds, time, .. } = command;
+    let name = format!("`{}`", one_line(&line, NAME_CHARS));
     let Launched { group, pipe, proxy, watch, is_inside, guard: _guard } =
-        launch(shell, bounds, (&line, &line, false), context).await?;
+        launch(shell, bounds, (&line, &name, false), context).await?;
     let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
     let end = run.follow(context, Instant::now() + time, &watch).await;
     let remains = run.finish(&end).await;

@@ -25,6 +25,7 @@ use crate::definition::{Library, duplicate};
 use crate::export::{ExportError, export, place_of};
 use crate::memory::{MemoryAnswer, MemoryReader, MemoryRequest};
 use crate::message::{sanitize_line, without_picture_marks};
+use crate::sandbox::PlaceWatch;
 use crate::services::{ModelOffers, StatusLineRunner, plan_rewind, summaries};
 use crate::session::Store;
 use crate::subagent::Command;
@@ -44,6 +45,7 @@ pub(super) struct EffectRunner {
     models: ModelOffers,
     notifier: Notifier,
     status_line: Option<StatusLineRunner>,
+    watch: PlaceWatch,
 }
 
 /// Where things are kept; `None` keeps none.
@@ -55,6 +57,8 @@ pub(super) struct Storage {
     pub state_dir: Option<PathBuf>,
     pub memory_files: Option<MemoryReader>,
     pub status_line: Option<StatusLineRunner>,
+    /// Who takes nothing that the user writes here for the work of a command.
+    pub watch: PlaceWatch,
 }
 
 #[derive(Debug)]
@@ -77,7 +81,7 @@ impl EffectRunner {
         (library, skills, models): (Arc<Library>, Arc<SkillLibrary>, ModelOffers),
         notifier: Notifier,
     ) -> Self {
-        let Storage { history, memory, store, state_dir, memory_files, status_line } = kept;
+        let Storage { history, memory, store, state_dir, memory_files, status_line, watch } = kept;
         let store = store.map(Arc::new);
         let persister = memory.map(|memory| persister(Arc::new(memory), store.clone(), back.clone()));
         Self {
@@ -94,6 +98,7 @@ impl EffectRunner {
             models,
             notifier,
             status_line,
+            watch,
         }
     }
 
@@ -211,6 +216,7 @@ impl EffectRunner {
     /// Carries out a request for agent files. A change is in force before its event arrives.
     fn agent_files(&self, request: FileRequest) {
         let (library, skills, back) = (Arc::clone(&self.library), Arc::clone(&self.skills), self.back.clone());
+        let watch = self.watch.clone();
         tokio::task::spawn_blocking(move || {
             // What the user has written is their own word.
             if let FileRequest::Edited(path) = &request {
@@ -218,7 +224,7 @@ impl EffectRunner {
                 skills.vouch(path);
                 skills.reload();
             }
-            let outcome = agent_files(&library, request);
+            let outcome = agent_files(&library, &watch, request);
             if let Ok(FileNews::Created(path)) = &outcome {
                 library.vouch(path);
             }
@@ -240,6 +246,7 @@ impl EffectRunner {
     /// Carries out a request for memory files, or returns the program that does.
     fn memory(&self, request: MemoryRequest) -> Result<Option<Program>, String> {
         let reader = self.memory_files.clone().ok_or_else(|| "there are no memory files here".to_owned())?;
+        let watch = self.watch.clone();
         match request {
             MemoryRequest::Edit(path) => {
                 reader.prepare_edit(&path)?;
@@ -249,7 +256,9 @@ impl EffectRunner {
                 self.in_background(move || Ok(Some(Event::Memory(MemoryAnswer::Listed(reader.list())))));
             }
             MemoryRequest::Add { path, line } => self.in_background(move || {
+                let writing = watch.writing(&path);
                 let added = reader.add_line(&path, &line);
+                writing.left(&path);
                 Ok(Some(Event::Memory(added.map_or_else(MemoryAnswer::Failed, MemoryAnswer::Changed))))
             }),
         }
@@ -323,7 +332,11 @@ fn persister(
     })
 }
 
-fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
+fn agent_files(library: &Library, watch: &PlaceWatch, request: FileRequest) -> Result<FileNews> {
+    let create = |folder: &Path, write: &dyn Fn() -> Result<PathBuf>| {
+        let writing = watch.writing(folder);
+        write().inspect(|path| writing.left(path))
+    };
     Ok(match request {
         FileRequest::List => FileNews::Listed(library.catalog().listing()),
         FileRequest::Homes => FileNews::Homes(library.dirs().homes()),
@@ -333,14 +346,14 @@ fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
         }
         FileRequest::Create { tier, draft } => {
             let folder = library.dirs().home_of(tier).context("there is no folder for agents of this kind")?;
-            FileNews::Created(draft.create_in(folder)?)
+            FileNews::Created(create(folder, &|| Ok(draft.create_in(folder)?))?)
         }
         FileRequest::Duplicate { source, name, tier } => {
             let listing = library.catalog().listing();
             let original = listing.iter().find(|listed| listed.source == source && listed.name() == name);
             let original = original.with_context(|| format!("agent {name} no longer exists"))?;
             let folder = library.dirs().home_of(tier).context("there is no folder for agents of this kind")?;
-            FileNews::Created(duplicate(original, tier, folder)?)
+            FileNews::Created(create(folder, &|| Ok(duplicate(original, tier, folder)?))?)
         }
         FileRequest::Edit(path) => FileNews::Edited(path),
         FileRequest::Delete(path) => {

@@ -77,6 +77,7 @@ pub fn screen_setup(
             state_dir,
             memory_files: bootstrap.memory_reader(),
             status_line,
+            watch: bootstrap.watch.clone(),
         },
         library: Arc::clone(&bootstrap.library),
         skills: Arc::clone(&bootstrap.skills),

@@ -166,6 +166,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
     let nowhere = Arc::new(PathBuf::from("/nowhere/shop"));
     Bootstrap {
         saved: None,
+        watch: belvedere::sandbox::PlaceWatch::default(),
         engine: None,
         options: Options {
             resume: None,

@@ -107,7 +107,7 @@ async fn what_a_command_in_the_background_plants_is_moved_while_it_runs() {
             "{}/{place} appeared while bash_1 ran in the sandbox, which may not write there: it is now",
             beside.root.display()
         );
-        assert!(told.contains(&said) && told.contains("If you made it, move it back once bash_1 has ended."), "{told}");
+        assert!(told.contains(&said) && told.contains("If you made it, move it back once it has ended."), "{told}");
     }
     assert!(moved_aside(&beside.root, ".mcp.json").unwrap().join(".mcp.json").exists());
     assert!(moved_aside(&beside.root.join(".git"), "hooks").unwrap().join("hooks").is_dir());
@@ -185,7 +185,7 @@ async fn a_command_is_not_blamed_for_what_another_may_have_made() {
     let root = beside.root.clone();
     let (output, ()) = tokio::join!(beside.inside.bash("touch go; while [ -e go ]; do sleep 0.02; done"), async {
         until(|| root.join("go").exists()).await;
-        assert!(beside.news.recv().await.unwrap().words().contains("while bash_1 and touch go; while"));
+        assert!(beside.news.recv().await.unwrap().words().contains("while bash_1 and `touch go; while"));
         std::fs::remove_file(root.join("go")).unwrap();
     });
     assert!(!output.is_error && output.refused_inside.is_none(), "{}", text_of(&output));
