@@ -74,7 +74,7 @@ const ENTRY_POINTS: Row = (
     "I found nothing certain: no manifest names an entry point, and there is no main function. It looks like a library.",
 );
 const ABOUT: Row = (
-    &[(r#"^\s*[\w.]*"?(description|summary)"? ?[=:] *["'\w]|^\s*<description>"#, "**/{MANIFESTS}")],
+    &[(r#"^\s*[\w.]*"?(description|summary)"? ?[=:] *["'\w]|^\s*<description>"#, "**/{MANIFESTS}"), VERSION.0[0]],
     "The manifest says at",
     "No README and no manifest says what the project is.",
 );
@@ -114,7 +114,9 @@ impl StatedFacts {
             });
             hits
         };
-        let mut lines: Vec<CitedPlace> = self.calls().iter().flat_map(of).collect();
+        // What a project is takes a line of each kind; of all else one kind is surer than the next.
+        let most = if self.0 == Topic::About { 1 } else { MOST };
+        let mut lines: Vec<CitedPlace> = self.calls().iter().flat_map(|call| of(call).into_iter().take(most)).collect();
         let is_source = |hit: &CitedPlace| matches!(paths::area(&hit.path), Area::Source | Area::Setting | Area::Doc);
         if lines.iter().any(is_source) {
             lines.retain(is_source);
@@ -145,7 +147,7 @@ impl AnswerPart for StatedFacts {
         let stated = lines.first().map(|line| format!("{lead} {}: `{}`.", line.cite(), quotable(&line.text)));
         let summary = readme.or(stated).unwrap_or_else(|| nothing.to_owned());
         // A version or a license has one line, and others like it are of other things.
-        let listed = if matches!(self.0, Topic::EntryPoints | Topic::Toolchain) { LISTED } else { 1 };
+        let listed = if matches!(self.0, Topic::Version | Topic::License) { 1 } else { LISTED };
         let findings = lines.iter().take(listed).map(CitedPlace::bullet).collect();
         Report { summary, findings }
     }

@@ -33,7 +33,7 @@ const TOOLS: [(&str, &str); 19] = [
 
 /// Returns the place of a manifest's row.
 pub(crate) fn row(path: &str) -> Option<usize> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = paths::file_name(path);
     TOOLS.iter().position(|row| row.0.strip_prefix('*').map_or(name == row.0, |end| name.ends_with(end)))
 }
 

@@ -125,7 +125,7 @@ const TOPICS: [(Topic, &str, &str); 9] = [
     (
         Topic::Dependencies,
         "dependencies|depend on|depends on|libraries|third-party|third party|which packages|which crates|which gems|which library|which package|\
-         which crate|which gem",
+         which crate|which gem|library does it|package does it|crate does it|gem does it|module does it",
         "dependency dependencies depend depends library libraries third-party third party external package packages crate crates gem gems need \
          needs require requires required direct runtime build builds rely relies",
     ),

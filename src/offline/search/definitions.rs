@@ -64,10 +64,13 @@ impl Definitions {
     fn is_meant(&self, best: &SymbolEntry) -> bool {
         let text = format!("{} {} {} {}", best.path, best.name, best.text, best.doc);
         let telling = self.terms.telling();
-        // The very name that was asked for is all there is to ask. One word alone has to be the whole name: in a longer
-        // one it may be there for anything.
+        let is_told = |name: &str| parts(name).iter().all(|part| telling.told(part) > 0);
+        // The very name that was asked for is all there is to ask. One word alone has to be the whole name, or that of the
+        // file: in a longer name it may be there for anything.
         match self.terms.exact.as_slice() {
-            [] if telling.count() == 1 => parts(last_segment(&best.name)).iter().all(|part| telling.told(part) > 0),
+            [] if telling.count() == 1 => {
+                is_told(last_segment(&best.name)) || telling.told(paths::file_name(&best.path)) > 0
+            }
             [] => telling.told(&text) >= telling.count(),
             names => names.iter().any(|name| last_segment(name) == last_segment(&best.name)),
         }
@@ -144,8 +147,7 @@ impl Values {
         let mut entries = symbols::entries(&self.search(), evidence);
         entries.retain(|entry| matches!(paths::area(&entry.path), Area::Source | Area::Setting));
         let told = |entry: &SymbolEntry| {
-            let file = entry.path.rsplit('/').next().unwrap_or(&entry.path);
-            self.terms.told(&format!("{file} {} {}", entry.name, entry.text))
+            self.terms.told(&format!("{} {} {}", paths::file_name(&entry.path), entry.name, entry.text))
         };
         let Some(best) = entries.first() else { return (Vec::new(), false) };
         // One word alone is certain only on a line that is about a default or a limit itself.

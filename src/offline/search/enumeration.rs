@@ -7,7 +7,7 @@ use super::symbols::{self, SymbolEntry};
 use super::{Found, Search, UNCERTAIN};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::terms::{Terms, last_segment};
+use crate::offline::text::terms::{TermWord, Terms, last_segment};
 use crate::offline::text::{contains_any, lists, parts};
 
 /// Definitions asked for, of any kind and of one, and listed.
@@ -26,12 +26,18 @@ const BEGINNINGS: [&str; 4] = ["list ", "enumerate ", "show all ", "name all "];
 const ENDS: &str = " are there| come with it| are supported| are available| exist";
 const ASKING: &str = "list enumerate all every available supported support supports there are come comes with it exist exists choose from \
     known built-in builtin possible different offered offer offers";
+/// Words before the thing itself, and words that begin what is said of it.
+const OPENING: &str = "which what show name the of me";
+const CLOSING: &str =
+    "a an the that which who for of in to with by from on at you i we it can may is are do does has have";
 /// What may stand behind the thing itself in the name of what holds it.
 const TABLES: &str = "table list all map set sets type kind";
 
 #[derive(Debug)]
 pub(crate) struct Enumeration {
     terms: Terms,
+    /// What there are many of: the actions, in "the actions a key can be bound to".
+    head: TermWord,
 }
 
 impl Enumeration {
@@ -39,8 +45,12 @@ impl Enumeration {
         let lower = question.trim().to_lowercase();
         let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
         let asks = begins(&BEGINNINGS) || begins(&["which ", "what "]) && contains_any(&lower, ENDS);
-        let terms = Terms::of(question).without(ASKING);
-        (asks && terms.count() > 0).then_some(Self { terms })
+        let mut terms = Terms::of(question).without(ASKING);
+        let head = head(&lower)?;
+        if !terms.words.contains(&head) {
+            terms.words.push(head.clone());
+        }
+        asks.then_some(Self { terms, head })
     }
 
     fn search(&self, kind: Option<&'static str>) -> PlannedCall {
@@ -57,7 +67,7 @@ impl Enumeration {
     fn ends(&self, entry: &SymbolEntry) -> bool {
         let parts = parts(last_segment(&entry.name));
         let last = parts.iter().rev().find(|part| !lists(TABLES, part));
-        last.is_some_and(|part| self.terms.words.last().is_some_and(|word| word.matches(part)))
+        last.is_some_and(|part| self.head.matches(part))
     }
 
     /// Returns the one place that holds all: of those that tell most, the first.
@@ -91,12 +101,24 @@ impl Enumeration {
 
     /// Returns the nearest, where nothing is a list for sure.
     fn nearest(&self, mut entries: Vec<SymbolEntry>) -> Vec<SymbolEntry> {
-        // What does something seldom holds a list; what is named after all that is asked for may.
+        // What does something seldom holds a list; what is named after it may.
         let is_deed = |entry: &SymbolEntry| matches!(entry.kind.as_str(), "function" | "method");
-        let is_named = |entry: &SymbolEntry| self.ends(entry) && self.terms.told(&entry.name) >= self.terms.count();
-        entries.sort_by_key(|entry| (is_deed(entry) || !is_named(entry), entry.is_spare, is_deed(entry)));
+        let is_holder = |entry: &SymbolEntry| !is_deed(entry) && self.ends(entry);
+        let is_named = |entry: &SymbolEntry| self.terms.told(&entry.name) >= self.terms.count();
+        entries.sort_by_key(|entry| {
+            let is_holder = is_holder(entry);
+            (!(is_holder && is_named(entry)), !is_holder, entry.is_spare, is_deed(entry))
+        });
         entries
     }
+}
+
+/// Returns the noun of a question for all of a kind: the last word before what is said of it.
+fn head(lower: &str) -> Option<TermWord> {
+    let words = lower.split(|sign: char| !(sign.is_alphanumeric() || sign == '-')).filter(|word| !word.is_empty());
+    let mut words = words.skip_while(|word| lists(ASKING, word) || lists(OPENING, word));
+    let (first, rest) = (words.next()?, words);
+    rest.take_while(|word| !lists(ASKING, word) && !lists(CLOSING, word)).last().or(Some(first)).map(TermWord::new)
 }
 
 impl Search for Enumeration {

@@ -35,8 +35,7 @@ impl Tests {
     fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
         let entries = symbols::entries(&self.search(), evidence);
         let told = |entry: &SymbolEntry| {
-            let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
-            if paths::is_fixture(&entry.path) { 0 } else { self.terms.told(name) }
+            if paths::is_fixture(&entry.path) { 0 } else { self.terms.told(paths::file_name(&entry.path)) }
         };
         let most = entries.iter().map(told).max().unwrap_or(0);
         let is_named = most * 2 > self.terms.count();

@@ -17,7 +17,7 @@ pub(crate) struct TermWord {
 }
 
 impl TermWord {
-    fn new(raw: &str) -> Self {
+    pub(crate) fn new(raw: &str) -> Self {
         let stem = Stemmer::create(Algorithm::English).stem(raw).into_owned();
         // The stem of `history` ends as no word does.
         let stem = stem.strip_suffix('i').filter(|stem| stem.len() >= 3).unwrap_or(&stem).to_owned();

@@ -301,7 +301,10 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
         own.clear();
         reader.read(&symbol.name, |term| note(&mut own, term, IN_NAME));
         if !is_thin && !is_generated {
-            reader.read(&lines.doc(symbol), |term| note(&mut own, term, IN_DOC));
+            let doc = lines.doc(symbol);
+            let (about, rest) = about(&doc);
+            reader.read(about, |term| note(&mut own, term, IN_DOC));
+            reader.read(rest, |term| note(&mut own, term, IN_BODY));
             let next = symbols.get(at + 1).map_or(u32::MAX, |next| next.line);
             for line in body(&lines, symbol, next) {
                 if own.len() >= MAX_TERMS {
@@ -321,6 +324,20 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
     }
     let length = u32::try_from(text_length(&terms)).unwrap_or(u32::MAX);
     IndexedFile { stamp, symbols: symbols.into(), length, terms: terms.into(), ends: ends.into(), is_generated }
+}
+
+/// Splits a text about a definition: its first paragraph says what it is about, the rest tells of parameters, errors and
+/// examples, which may name anything.
+fn about(doc: &str) -> (&str, &str) {
+    let doc = doc.trim_start();
+    let mut end = 0;
+    for line in doc.split_inclusive('\n') {
+        if end > 0 && (line.trim().is_empty() || line.trim_start().starts_with(['@', ':', '\\'])) {
+            break;
+        }
+        end += line.len();
+    }
+    doc.split_at(end)
 }
 
 /// Adds a word of a definition, or one more field of it.

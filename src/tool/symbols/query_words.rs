@@ -13,9 +13,11 @@ const SYNONYM: f32 = 0.65;
 /// What a word counts for that says how one asks.
 const FILLER: f32 = 0.5;
 const FILLERS: &str = "function method class type struct file line lines code program project happen work handled implement \
-    done defined place kind people something somebody thing way part use used";
+    done defined place kind people something somebody thing way part use used decide tell turn take go come become know notice make made";
 /// Words that tell nothing in a question, though a name may have them.
-const IDLE: &str = "any all no when so one another same given new up out down there after before";
+const IDLE: &str = "any all no when so one another same given new up out down there after before into onto whether about \
+    than only just also other others each every both some such too very longer still instead already everything \
+    anything nothing like";
 /// Letters from which on a word may be written as two in a name.
 const LONG: usize = 7;
 /// Words of a query that count.
@@ -48,6 +50,7 @@ impl QueryWords {
     /// Returns the words of a text but for some.
     pub(super) fn without(text: &str, left_out: &HashSet<u32>) -> Self {
         static FILLER_TERMS: LazyLock<Vec<u32>> = LazyLock::new(|| terms_of(FILLERS));
+        let text = &in_one_word(text);
         let mut own = terms_of(text);
         let mut seen: HashSet<u32> = terms_of(IDLE).into_iter().collect();
         seen.extend(left_out);
@@ -115,11 +118,48 @@ impl QueryWord {
     }
 }
 
+/// Writes as one word what is said in two, such as `leave out` or `read-only`, where names have a word for it.
+fn in_one_word(text: &str) -> String {
+    let term = |word: &str| terms_of(word).first().copied();
+    let mut words = text.split_whitespace().peekable();
+    let mut written = Vec::new();
+    while let Some(word) = words.next() {
+        let joined = word.replace('-', "");
+        let phrase = words.peek().and_then(|next| {
+            let particle = next.trim_matches(|sign: char| !sign.is_alphanumeric());
+            PHRASES.get(&(term(word)?, particle.to_lowercase()))
+        });
+        if let Some(one) = phrase {
+            words.next();
+            written.push((*one).to_owned());
+        } else if joined != word && term(&joined).is_some_and(|term| SYNONYMS.contains_key(&term)) {
+            written.push(joined);
+        } else {
+            written.push(word.to_owned());
+        }
+    }
+    written.join(" ")
+}
+
+fn table() -> impl Iterator<Item = &'static str> {
+    include_str!("../../../assets/synonyms.txt").lines().filter(|line| !line.starts_with('#'))
+}
+
+/// For a verb and the word behind it, what both mean.
+static PHRASES: LazyLock<HashMap<(u32, String), &'static str>> = LazyLock::new(|| {
+    let rows = table().filter_map(|row| row.split_once(" = "));
+    let phrases = rows.flat_map(|(one, phrases)| phrases.split(", ").map(move |phrase| (one, phrase)));
+    let key = |phrase: &str| {
+        let (verb, particle) = phrase.split_once(' ')?;
+        Some((terms_of(verb).first().copied()?, particle.to_owned()))
+    };
+    phrases.filter_map(|(one, phrase)| Some((key(phrase)?, one))).collect()
+});
+
 /// For each term, those of its synonyms.
 static SYNONYMS: LazyLock<HashMap<u32, Vec<u32>>> = LazyLock::new(|| {
     let mut all: HashMap<u32, Vec<u32>> = HashMap::new();
-    let groups = include_str!("../../../assets/synonyms.txt").lines().filter(|line| !line.starts_with('#'));
-    for group in groups.map(terms_of) {
+    for group in table().filter(|row| !row.contains(" = ")).map(terms_of) {
         for term in &group {
             let known = all.entry(*term).or_default();
             known.extend(group.iter().filter(|other| *other != term));

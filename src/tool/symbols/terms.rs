@@ -40,6 +40,44 @@ const NO_DEEDS: [&str; 12] = [
     "header", "folder", "letter", "number", "member", "corner", "order", "other", "under", "after", "matter", "proper",
 ];
 
+/// Forms of verbs that no ending tells, behind the verb.
+const IRREGULAR: [&str; 34] = [
+    "begin began begun",
+    "break broke broken",
+    "build built",
+    "catch caught",
+    "choose chose chosen",
+    "deal dealt",
+    "draw drew drawn",
+    "find found",
+    "forget forgot forgotten",
+    "freeze froze frozen",
+    "give gave given",
+    "go went gone",
+    "grow grew grown",
+    "hide hid hidden",
+    "hold held",
+    "keep kept",
+    "know knew known",
+    "lose lost",
+    "make made",
+    "meet met",
+    "run ran",
+    "seek sought",
+    "send sent",
+    "shake shook shaken",
+    "show shown",
+    "shrink shrank shrunk",
+    "speak spoke spoken",
+    "spend spent",
+    "take took taken",
+    "tell told",
+    "throw threw thrown",
+    "understand understood",
+    "wake woke woken",
+    "write wrote written",
+];
+
 /// Turns text into terms. One for each thread: it remembers the words that it has met.
 pub(super) struct TermReader {
     stemmer: Stemmer,
@@ -115,7 +153,8 @@ impl TermReader {
 impl TermReader {
     /// Returns what a word shares with its forms. What does something is a form of what it does, as a cleaner cleans.
     fn stem(&self, lower: &str) -> String {
-        let verb = deed(lower.strip_suffix('s').unwrap_or(lower));
+        let irregular = || IRREGULAR.iter().find(|forms| forms.split(' ').any(|form| form == lower))?.split(' ').next();
+        let verb = deed(lower.strip_suffix('s').unwrap_or(lower)).or_else(|| Some(irregular()?.to_owned()));
         self.stemmer.stem(verb.as_deref().unwrap_or(lower)).into_owned()
     }
 }

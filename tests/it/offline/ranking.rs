@@ -256,3 +256,68 @@ async fn a_list_is_sooner_held_by_a_type_than_by_what_does_something() {
     let (first, answer) = ask(&files, "list the exit codes").await;
     assert!(first.contains("`status.py:5`"), "{answer}");
 }
+
+#[tokio::test]
+async fn what_a_text_says_first_counts_more_than_its_parameters() {
+    let files = [
+        (
+            "src/parse.py",
+            "def parse(text, base):\n    \"\"\"Parses a page.\n\n    :param base: makes a relative link complete\n    \"\"\"\n    return text + base\n",
+        ),
+        (
+            "src/link.py",
+            "def absolute(link, base):\n    \"\"\"Returns a complete link for a relative one.\"\"\"\n    return base + link\n",
+        ),
+    ];
+    let (first, answer) = ask(&files, "which function turns a relative link into a complete one?").await;
+    assert!(first.contains("`src/link.py:1`"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_is_said_in_two_words_is_found_by_the_word_that_names_have() {
+    let files = [
+        ("src/walk.rs", "pub fn visit(path: &Path) {\n    // On the left there is nothing to see.\n}\n"),
+        ("src/rules.rs", "pub fn is_excluded(path: &Path) -> bool {\n    false\n}\n"),
+        ("src/table.rs", "pub fn deep_freeze(table: &mut Table) {\n}\n"),
+    ];
+    for (question, place) in [
+        ("where are paths left out?", "`src/rules.rs:1`"),
+        ("which function makes a table read-only?", "`src/table.rs:1`"),
+        ("where is a table frozen?", "`src/table.rs:1`"),
+    ] {
+        let (first, answer) = ask(&files, question).await;
+        assert!(first.contains(place), "{question}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_named_after_a_topic_is_no_guess() {
+    let files = [
+        ("jwt_utils.py", "import jwt\n\ndef decode_token(token):\n    return jwt.decode(token)\n"),
+        ("app.py", "from jwt_utils import decode_token\n"),
+    ];
+    let (first, answer) = ask(&files, "Investigate JWT handling").await;
+    assert_eq!(first, "The function `decode_token` is defined at `jwt_utils.py:3`.", "{answer}");
+}
+
+#[tokio::test]
+async fn a_library_for_something_is_the_one_that_its_code_names() {
+    let files = [
+        ("package.json", "{\n  \"dependencies\": {\n    \"@shop/error\": \"1\",\n    \"marked\": \"2\"\n  }\n}\n"),
+        ("lib/text.js", "/** Renders markdown with marked, or throws an error. */\nfunction render(markdown) {\n}\n"),
+    ];
+    for question in ["Which package does it use for markdown?", "which markdown library does it build on?"] {
+        let (first, answer) = ask(&files, question).await;
+        assert_eq!(first, "Its code for `markdown` speaks of `marked` (`package.json:4`).", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_thing_of_a_list_stands_before_what_is_said_of_it() {
+    let files = [
+        ("src/key.rs", "pub fn bound(key: Key) -> bool {\n    true\n}\n"),
+        ("src/action.rs", "pub enum Action {\n    Open,\n    Close,\n}\n"),
+    ];
+    let (first, answer) = ask(&files, "list the actions a key can be bound to").await;
+    assert_eq!(first, "The enum `Action` at `src/action.rs:1` lists them.", "{answer}");
+}
