@@ -69,7 +69,7 @@ impl Dependencies {
             let name = dependency.name.to_lowercase();
             // Behind the name of who made it stands a common word, such as `error`.
             let name = name.strip_prefix('@').unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
-            if name.len() < LEAST_NAME { 0 } else { texts.iter().filter(|text| text.contains(&name)).count() }
+            if name.len() < LEAST_NAME { 0 } else { texts.iter().filter(|text| text.contains(name)).count() }
         };
         let most = all.iter().map(count).max().filter(|most| *most > 0)?;
         all.iter().position(|dependency| count(dependency) == most)

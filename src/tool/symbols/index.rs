@@ -26,7 +26,7 @@ use crate::tool::search::walk::{Watch, walk};
 /// Larger files hold data.
 pub(super) const MAX_FILE: u64 = 1 << 20;
 /// Memory for all definitions.
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 96 << 20;
 /// From here on only names are kept.
 const THIN_BYTES: usize = 48 << 20;
 /// Different words kept of one definition.

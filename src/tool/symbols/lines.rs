@@ -10,6 +10,12 @@ use super::outline::{FoundSymbol, OpenScope, Outline, Symbol, is_in_function};
 const MAX_WINDOW: usize = 2_000;
 const MAX_JOINED: usize = 25;
 
+/// Returns the lines of a text with their ends.
+fn full_lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1).chain([text.len()]);
+    ends.scan(0, |start, end| Some(&text[std::mem::replace(start, end)..end])).filter(|line| !line.is_empty())
+}
+
 struct Braces<'t> {
     outline: Outline<'t>,
     stack: Vec<OpenScope>,
@@ -25,7 +31,7 @@ pub(super) fn braces(outline: Outline<'_>) -> Vec<Symbol> {
     let masked = outline.masked;
     let mut state = Braces { outline, stack: Vec::new(), open: Vec::new(), parens: 0, pending: None };
     let mut start = 0;
-    for (number, line) in masked.text.split_inclusive('\n').enumerate() {
+    for (number, line) in full_lines(&masked.text).enumerate() {
         let inside = masked.inside.get(number).copied().unwrap_or(false);
         let mut body = start;
         if line.trim_ascii().is_empty() {
@@ -171,7 +177,7 @@ pub(super) fn indent(mut outline: Outline<'_>) -> Vec<Symbol> {
     let masked = outline.masked;
     let (mut stack, mut indents): (Vec<OpenScope>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut start, mut parens, mut last) = (0, 0_u32, 0);
-    for (number, line) in masked.text.split_inclusive('\n').enumerate() {
+    for (number, line) in full_lines(&masked.text).enumerate() {
         let at = start;
         start += line.len();
         let body = line.trim_start_matches([' ', '\t']);

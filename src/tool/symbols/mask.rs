@@ -119,6 +119,10 @@ impl Masker<'_> {
 
     fn block_comment(&self, open: &str, close: &str) -> usize {
         let (rest, open, close) = (self.rest(), open.as_bytes(), close.as_bytes());
+        if !self.language.nested {
+            let inner = memchr::memmem::find(&rest[open.len()..], close);
+            return inner.map_or(rest.len(), |inner| open.len() + inner + close.len());
+        }
         let (mut at, mut depth) = (open.len(), 1);
         while at < rest.len() {
             if rest[at..].starts_with(close) {
@@ -127,7 +131,7 @@ impl Masker<'_> {
                 if depth == 0 {
                     return at;
                 }
-            } else if self.language.nested && rest[at..].starts_with(open) {
+            } else if rest[at..].starts_with(open) {
                 depth += 1;
                 at += open.len();
             } else {
@@ -159,8 +163,10 @@ impl Masker<'_> {
         if let Some((open, end)) = &literal.code {
             return with_code(rest, close, open.as_bytes(), end.as_bytes()).unwrap_or(rest.len());
         }
+        let Some(&sign) = close.first() else { return rest.len() };
         let mut at = 0;
-        while at < rest.len() {
+        while let Some(next) = rest.get(at..).and_then(|rest| memchr::memchr3(sign, b'\\', b'\n', rest)) {
+            at += next;
             match rest[at] {
                 b'\\' if literal.escape => at += 1,
                 b'\n' if !literal.lines => return at,
