@@ -1,13 +1,18 @@
 //! The session of lines: the real binary over pipes and on a terminal.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::fd::AsFd as _;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::Bench;
 use crate::pty::terminal::Terminal;
+
+/// How long a line may take that a test waits for.
+const LIMIT_MS: u16 = 60_000;
 
 /// A session whose other end is a program.
 pub(super) struct Session {
@@ -47,6 +52,7 @@ impl Session {
     pub(super) fn until_any(&mut self, texts: &[&str]) -> String {
         loop {
             let mut line = String::new();
+            assert!(self.comes(), "no {texts:?} within {LIMIT_MS} ms in:\n{}", self.seen);
             let read = self.output.read_line(&mut line).unwrap();
             assert!(read > 0, "no {texts:?} in:\n{}", self.seen);
             self.seen.push_str(&line);
@@ -54,6 +60,12 @@ impl Session {
                 return line;
             }
         }
+    }
+
+    /// Waits for what is written, or the end; returns `false` if nothing comes.
+    fn comes(&self) -> bool {
+        let mut ready = [PollFd::new(self.output.get_ref().as_fd(), PollFlags::POLLIN)];
+        !self.output.buffer().is_empty() || poll(&mut ready, LIMIT_MS).unwrap() > 0
     }
 
     fn signal(&self, signal: Signal) {
