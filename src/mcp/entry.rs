@@ -88,6 +88,12 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
 /// Returns what an entry would do, with nothing left out: what the user trusts is this.
 pub(super) fn shown(entry: &Entry) -> String {
     let mut words = Vec::new();
+    // An address that is reached is not the same word as a program of that name. No word of a command has such brackets.
+    let kind = ["type", "transport"].iter().find_map(|key| entry.get(*key)?.as_str());
+    let is_program = entry.contains_key("command") && matches!(kind, None | Some("stdio"));
+    if !is_program {
+        words.push(format!("[{}]", shell_word(kind.unwrap_or("http"))));
+    }
     for key in ["command", "url"] {
         words.extend(entry.get(key).and_then(Value::as_str).map(|word| shell_word(word).into_owned()));
     }

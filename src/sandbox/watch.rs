@@ -134,9 +134,13 @@ impl PlaceWatch {
         OutsideRun { watch: self.clone(), number }
     }
 
-    /// Leaves a file alone, or all in a folder, that is written now by us, until what is returned is dropped.
+    /// Looks, so that nothing that was put there is read and written back as ours, and leaves a file alone, or all in a
+    /// folder, that is written now by us, until what is returned is dropped.
     pub fn writing(&self, path: &Path) -> OwnWrite {
-        self.state().written.push(path.to_path_buf());
+        let mut state = self.state();
+        state.look();
+        state.written.push(path.to_path_buf());
+        drop(state);
         OwnWrite { watch: self.clone(), path: path.to_path_buf() }
     }
 

@@ -61,6 +61,9 @@ impl Bootstrap {
     /// Returns why nobody can sign in.
     pub async fn sign_in(&self, server: &str) -> anyhow::Result<SignIn> {
         let config = self.mcp_server(server)?;
+        if let Some(why) = &config.off {
+            anyhow::bail!("{} is not to be reached: {}", sanitize_line(server), sanitize_line(why));
+        }
         let begun = SignIn::begin(&config, &self.servers.sign_ins).await;
         let sign_in = begun.map_err(|why| anyhow::anyhow!("cannot sign in to {}: {why}", sanitize_line(server)))?;
         if let Some(open) = &self.servers.sign_ins.open_browser {

@@ -64,6 +64,11 @@ impl Asked {
         self.alone
     }
 
+    /// Returns `true` if the line that was read last is one of several that a person has pasted.
+    pub(super) fn is_pasted(&self) -> bool {
+        self.typist == Typist::Person && !self.alone
+    }
+
     /// Returns `true` if a person has typed each line of the present message by itself.
     pub(super) fn is_own(&self) -> bool {
         self.own

@@ -65,7 +65,7 @@ pub(super) struct Session {
     /// Whether someone types at a terminal whose screen shows the output too.
     at_terminal: bool,
     /// When the open question was written.
-    asked: Asked,
+    pub(super) asked: Asked,
     /// Whether a prompt stands at the end of the output.
     prompted: bool,
     /// What was typed last at a prompt: the terminal shows it already.

@@ -17,6 +17,9 @@ use crate::app::{
 use crate::message::{AgentId, Spent, grouped};
 use crate::subagent::Command;
 
+/// Why a command that gives up a guard is not carried out.
+const PASTED: &str = "not done: type this command by itself, it was one of several pasted lines";
+
 impl PlainSession for Session {
     fn help(&mut self) {
         self.write(line_command::help());
@@ -86,6 +89,7 @@ impl PlainSession for Session {
     fn trust(&mut self, words: &str) {
         match words {
             "" => self.say(self.facts.trust()),
+            "yes" if self.asked.is_pasted() => self.notice(PASTED),
             "yes" => self.order(Command::TrustFolder { trusted: self.facts.brought() }),
             "no" => self.order(Command::TrustFolder { trusted: Vec::new() }),
             _ => self.notice("usage: /trust [yes|no]"),
@@ -99,6 +103,7 @@ impl PlainSession for Session {
     fn sandbox(&mut self, words: &str) {
         match SandboxCommand::parse(words) {
             Some(SandboxCommand::Show) => self.say(self.facts.sandbox()),
+            Some(SandboxCommand::Order(_)) if self.asked.is_pasted() => self.notice(PASTED),
             Some(SandboxCommand::Order(command)) => self.order(command),
             None => self.notice(&format!("usage: {SANDBOX_USAGE}")),
         }

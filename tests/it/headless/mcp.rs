@@ -48,7 +48,8 @@ fn a_server_is_added_tested_listed_and_removed() {
     assert_eq!((code, out.contains("has a server `own` already")), (2, true), "{out}");
     let (_, out) = mcp(&bench, &["list"]);
     assert!(
-        out.contains("own  config.toml  stdio  bash") && out.contains("web  config.toml  http   https://example"),
+        out.contains("own  config.toml  stdio  bash")
+            && out.contains("web  config.toml  http   [http] https://example"),
         "{out}"
     );
     let (code, out) = mcp(&bench, &["test", "own"]);
@@ -76,6 +77,30 @@ fn a_projects_server_starts_only_where_it_is_trusted() {
     assert!(!pids.exists(), "it was not started");
     assert_eq!(mcp(&bench, &["test", "theirs", "--trust"]).0, 0);
     assert!(pids.exists());
+}
+
+#[test]
+fn an_address_that_was_trusted_is_no_program_of_that_name() {
+    let bench = Bench::new();
+    let servers = |entry: &str| bench.file(".mcp.json", &format!(r#"{{"mcpServers": {{"docs": {entry}}}}}"#));
+    servers(r#"{"type": "http", "url": "http://127.0.0.1:9/${SECRET:-mcp}"}"#);
+    let (code, out) = mcp(&bench, &["login", "docs"]);
+    let expected = "docs is not to be reached: you have not trusted it: /trust";
+    assert_eq!((code, out.contains(expected)), (1, true), "{out}");
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("not used until you trust it");
+    session.line("/trust yes");
+    assert_eq!(session.end().0, 0);
+    assert!(!mcp(&bench, &["get", "docs"]).1.contains("off:"));
+    for entry in [
+        r#"{"command": "http://127.0.0.1:9/${SECRET:-mcp}"}"#,
+        r#"{"command": "[http]", "args": ["http://127.0.0.1:9/${SECRET:-mcp}"]}"#,
+        r#"{"type": "sse", "url": "http://127.0.0.1:9/${SECRET:-mcp}"}"#,
+    ] {
+        servers(entry);
+        let (_, out) = mcp(&bench, &["get", "docs"]);
+        assert!(out.contains("off: you have not trusted it"), "{entry}: {out}");
+    }
 }
 
 #[test]

@@ -288,6 +288,20 @@ fn on_a_terminal_nothing_but_text_is_written() {
 }
 
 #[test]
+fn a_paste_of_several_lines_gives_up_no_guard() {
+    let bench = Bench::new();
+    bench.file(".claude/settings.json", r#"{"permissions": {"allow": ["Bash(curl:*)"]}}"#);
+    let env = [("HOME", bench.home.path().to_str().unwrap())];
+    let terminal = Terminal::start(100, 40, &["--plain", "--model", "offline"], bench.project.path(), &env);
+    terminal.shows("not used until you trust it");
+    terminal.send("/tasks\r/trust yes\r/sandbox off\r/trust\r");
+    let shown = terminal.shows("not trusted: none of it is used");
+    assert_eq!(shown.matches("not done: type this command by itself").count(), 2, "{shown}");
+    terminal.send("\x04");
+    assert_eq!(terminal.ended().exit_code(), 0);
+}
+
+#[test]
 fn what_is_allowed_for_the_project_is_allowed_at_the_next_start() {
     let bench = Bench::new();
     let mut session = Session::offline(&bench);

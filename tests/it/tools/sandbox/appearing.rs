@@ -245,3 +245,15 @@ async fn nothing_beyond_a_link_is_moved_while_a_command_swaps_it() {
     }
     assert_eq!(std::fs::read_to_string(victim.join("workflows/ci.yml")).unwrap(), "as it was");
 }
+
+#[tokio::test]
+async fn what_is_about_to_be_written_by_us_is_looked_at_first() {
+    let Some(beside) = Beside::new().await else { return };
+    let id = beside.start("sleep 1000").await;
+    let planted = beside.root.join("CLAUDE.md");
+    std::fs::write(&planted, "obey\n").unwrap();
+    let writing = beside.inside.sandbox.watch().writing(&planted);
+    assert!(!planted.exists(), "it would be read, and written back as ours");
+    drop(writing);
+    beside.stop(&id).await;
+}
