@@ -29,6 +29,7 @@ use super::log::ServerLog;
 use super::names::{McpToolInfo, wire_name};
 use super::reading::{self, McpPrompt};
 use crate::message::sanitize_line;
+use crate::network::root_cause;
 
 /// Tools of one server.
 const MAX_TOOLS: usize = 1_000;
@@ -303,10 +304,7 @@ fn words(error: &ClientInitializeError) -> String {
     let text = match error {
         ClientInitializeError::ConnectionClosed(_) => ENDED.to_owned(),
         ClientInitializeError::TransportError { error, .. } => {
-            let mut root: &(dyn std::error::Error + 'static) = error.error.as_ref();
-            while let Some(source) = root.source() {
-                root = source;
-            }
+            let root = root_cause(error.error.as_ref());
             match root.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
                 Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => ENDED.to_owned(),
                 _ => root.to_string(),

@@ -27,6 +27,7 @@ use tokio::time::{sleep, timeout};
 
 use super::config::{McpConfig, McpWay};
 use crate::message::format::words_of;
+use crate::network::{install_provider, root_cause};
 use crate::whole_file::{FileRights, replace_whole};
 
 /// How long the user may take in the browser.
@@ -100,7 +101,8 @@ impl SignIns {
         self.of(config).is_some()
     }
 
-    pub(super) fn show(&self, address: &str) {
+    /// Shows an address in the user's browser, if there is one here.
+    pub fn show(&self, address: &str) {
         if let Some(open) = &self.open_browser {
             open(address);
         }
@@ -122,7 +124,7 @@ impl SignIns {
 async fn manager(url: Url, file: SignInFile) -> Result<AuthorizationManager, String> {
     let (runtime, name) = (Handle::current(), url.clone());
     let making = spawn_blocking(move || {
-        crate::network::install_provider();
+        install_provider();
         runtime.block_on(AuthorizationManager::new(name))
     });
     let mut manager = making.await.map_err(|error| error.to_string())?.map_err(|error| words(&error))?;
@@ -137,11 +139,7 @@ fn too_late() -> String {
 /// Says what went wrong, from the bottom of all that wraps it.
 fn words(error: &AuthError) -> String {
     let mut text = error.to_string();
-    let mut below: &dyn std::error::Error = error;
-    while let Some(source) = below.source() {
-        below = source;
-    }
-    let root = below.to_string();
+    let root = root_cause(error).to_string();
     if !text.contains(&root) {
         text = format!("{text}: {root}");
     }

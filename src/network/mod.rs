@@ -39,8 +39,8 @@ pub fn install_provider() {
 
 /// Returns the error at the bottom of all that wrap it.
 #[must_use]
-pub fn root_cause(error: &reqwest::Error) -> &dyn Error {
-    let mut root: &dyn Error = error;
+pub fn root_cause<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
+    let mut root = error;
     while let Some(source) = root.source() {
         root = source;
     }

@@ -66,9 +66,7 @@ impl Bootstrap {
         }
         let begun = SignIn::begin(&config, &self.servers.sign_ins).await;
         let sign_in = begun.map_err(|why| anyhow::anyhow!("cannot sign in to {}: {why}", sanitize_line(server)))?;
-        if let Some(open) = &self.servers.sign_ins.open_browser {
-            open(sign_in.address());
-        }
+        self.servers.sign_ins.show(sign_in.address());
         Ok(sign_in)
     }
 
