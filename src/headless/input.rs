@@ -17,6 +17,8 @@ pub const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Most bytes that become part of a prompt.
 const MAX_BYTES: usize = 10 << 20;
 
+/// How long a line is held back to see whether more comes with it: less than people notice, more than a terminal takes.
+const HOLD: Duration = Duration::from_millis(30);
 /// Longest line that is taken whole, in bytes.
 const MAX_LINE: usize = 10 << 20;
 
@@ -25,6 +27,8 @@ pub(super) struct TypedLine {
     /// Its text, without its end.
     pub(super) text: String,
     pub(super) at: Instant,
+    /// Whether the next came at once, as in a paste.
+    pub(super) is_followed: bool,
 }
 
 /// What was read at once, and when.
@@ -36,31 +40,74 @@ pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::R
     let (sender, lines) = mpsc::channel(16);
     let pieces = pieces(input)?;
     let split = move || {
-        let mut begun = Vec::new();
-        // An input that breaks ends like one that is over.
+        let mut splitter = Splitter { begun: Vec::new(), held: None, sender };
         let mut last = Instant::now();
-        while let Ok(Ok((at, piece))) = pieces.recv() {
-            last = at;
-            for part in piece.split_inclusive(|byte| *byte == b'\n') {
-                begun.extend_from_slice(part);
-                if (part.ends_with(b"\n") || begun.len() > MAX_LINE)
-                    && sender.blocking_send(line(&mut begun, at)).is_err()
-                {
-                    return;
+        loop {
+            let piece = match &splitter.held {
+                Some(_) => pieces.recv_timeout(HOLD),
+                None => pieces.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let goes_on = match piece {
+                Ok(Ok((at, piece))) => {
+                    last = at;
+                    splitter.take(at, &piece)
                 }
+                Err(RecvTimeoutError::Timeout) => splitter.pass_on(false),
+                // An input that breaks ends like one that is over.
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return splitter.finish(last),
+            };
+            if !goes_on {
+                return;
             }
-        }
-        if !begun.is_empty() {
-            let _ = sender.blocking_send(line(&mut begun, last));
         }
     };
     std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("cannot read standard input")?;
     Ok(lines)
 }
 
-fn line(bytes: &mut Vec<u8>, at: Instant) -> TypedLine {
-    let text = String::from_utf8_lossy(&std::mem::take(bytes)).trim_end_matches(['\n', '\r']).to_owned();
-    TypedLine { text, at }
+/// Makes lines of what is read, and holds each back until it is known whether more comes with it.
+struct Splitter {
+    /// The line that has not ended.
+    begun: Vec<u8>,
+    held: Option<TypedLine>,
+    sender: mpsc::Sender<TypedLine>,
+}
+
+impl Splitter {
+    /// Takes a piece. Returns `false` once nobody wants lines any more.
+    fn take(&mut self, at: Instant, piece: &[u8]) -> bool {
+        if !self.pass_on(true) {
+            return false;
+        }
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            self.begun.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.begun.len() > MAX_LINE {
+                if !self.pass_on(true) {
+                    return false;
+                }
+                self.end_line(at);
+            }
+        }
+        // The rest of a paste, which has not ended.
+        self.begun.is_empty() || self.pass_on(true)
+    }
+
+    fn end_line(&mut self, at: Instant) {
+        let line = std::mem::take(&mut self.begun);
+        let text = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
+        self.held = Some(TypedLine { text, at, is_followed: false });
+    }
+
+    fn pass_on(&mut self, is_followed: bool) -> bool {
+        self.held.take().is_none_or(|line| self.sender.blocking_send(TypedLine { is_followed, ..line }).is_ok())
+    }
+
+    fn finish(mut self, last: Instant) {
+        if self.pass_on(false) && !self.begun.is_empty() {
+            self.end_line(last);
+            self.pass_on(false);
+        }
+    }
 }
 
 /// Joins the prompt and what is piped in, which names nothing. With a prompt, the first byte is waited for no longer than `patience`.

@@ -172,6 +172,10 @@ impl Gather<'_> {
             Ok(text) => text,
             Err(why) => return self.report(&wanted, why),
         };
+        let (trust, root) = (&self.reader.sources.trust, &self.reader.project);
+        if wanted.owner.is_projects() && trust.holds(&wanted.path, &real, root, &whole) {
+            return;
+        }
         let rule = if wanted.is_rule { MemoryRule::parse(&whole) } else { MemoryRule::always(&whole) };
         if let Some(problem) = rule.problem {
             self.report(&wanted, format!("{problem}."));

@@ -17,8 +17,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::watch;
+
 use crate::message::Diagnostic;
-use crate::permission::{Grants, Owner, PermissionMode, Permissions, Project, RuleSet};
+use crate::permission::{
+    BroughtItem, BroughtKind, Grants, ItemTrust, Owner, PermissionMode, Permissions, Project, RuleSet,
+};
+use crate::sandbox::CommandTraces;
 
 pub use given::{GivenMemory, MEMORY_TAG, MemoryNews, gives_memory};
 pub use list::{ListedMemory, MemoryAnswer, MemoryRequest};
@@ -99,7 +104,15 @@ impl MemorySources {
 
 /// What of a project's memory files the user trusts; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryTrust(Arc<RwLock<TrustState>>);
+pub struct MemoryTrust {
+    state: Arc<RwLock<TrustState>>,
+    /// What the user has said yes to.
+    items: ItemTrust,
+    /// What commands may have written.
+    traces: CommandTraces,
+    /// Files that are not read because of that.
+    held: Arc<watch::Sender<Vec<BroughtItem>>>,
+}
 
 #[derive(Debug, Default)]
 struct TrustState {
@@ -110,17 +123,49 @@ struct TrustState {
 }
 
 impl MemoryTrust {
+    /// Returns one that holds back what commands may have written, unless the user trusts the file as it is.
+    #[must_use]
+    pub fn over(traces: CommandTraces, items: ItemTrust) -> Self {
+        Self { traces, items, ..Self::default() }
+    }
+
+    /// Returns the files that are held back, as they change.
+    pub fn held_changes(&self) -> watch::Receiver<Vec<BroughtItem>> {
+        self.held.subscribe()
+    }
+
+    /// Returns `true` for a file that the user has to look at first: it has this name, lies there, and holds this.
+    fn holds(&self, name: &Path, real: &Path, project: &Path, content: &str) -> bool {
+        if !self.traces.may_be_of_command(name) && !self.traces.may_be_of_command(real) {
+            return false;
+        }
+        let shown = name.strip_prefix(project).unwrap_or(name).to_string_lossy();
+        let item = BroughtItem::of_file(BroughtKind::Memory, shown, content.as_bytes());
+        if self.items.has(&item) {
+            return false;
+        }
+        self.held.send_if_modified(|held| {
+            let is_new = !held.contains(&item);
+            if is_new {
+                held.retain(|other| other.text != item.text);
+                held.push(item);
+            }
+            is_new
+        });
+        true
+    }
+
     /// Holds the project's files back, or no longer, and names what they may import from elsewhere: resolved paths.
     pub fn set(&self, waits: bool, imports: BTreeSet<PathBuf>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = TrustState { waits, imports };
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = TrustState { waits, imports };
     }
 
     fn waits(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).waits
+        self.state.read().unwrap_or_else(PoisonError::into_inner).waits
     }
 
     fn allows(&self, path: &Path) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).imports.contains(path)
+        self.state.read().unwrap_or_else(PoisonError::into_inner).imports.contains(path)
     }
 }
 

@@ -56,6 +56,8 @@ pub enum BroughtKind {
     Variable,
     /// A file outside that a memory file of the folder imports.
     Import,
+    /// A memory file that a command of an agent may have written.
+    Memory,
     /// An MCP server, which is a program that is started or an address that is told things.
     Server,
 }
@@ -72,6 +74,7 @@ impl BroughtKind {
             Self::Hook => "runs",
             Self::Variable => "sets",
             Self::Import => "imports",
+            Self::Memory => "tells agents",
             Self::Server => "starts",
         }
     }
@@ -191,6 +194,7 @@ impl FolderTrust {
             (count(BroughtKind::Hook), "hook", "hooks"),
             (count(BroughtKind::Variable), "variable", "variables"),
             (count(BroughtKind::Import), "import from outside", "imports from outside"),
+            (count(BroughtKind::Memory), "memory file of a command", "memory files of commands"),
             (count(BroughtKind::Server), "MCP server", "MCP servers"),
         ];
         let parts = words.iter().filter(|(count, ..)| *count > 0);

@@ -25,6 +25,7 @@ mod policy;
 mod proxy;
 mod seatbelt;
 mod session;
+mod traces;
 mod watch;
 
 pub use denial::{RefusedLine, refused_line};
@@ -39,6 +40,7 @@ pub use policy::SandboxPolicy;
 pub use proxy::{HostEntry, Hosts, SandboxProxy};
 pub use seatbelt::{SEATBELT, seatbelt_profile};
 pub use session::{Sandbox, SandboxChange, SandboxState};
+pub use traces::CommandTraces;
 pub use watch::{OutsideRun, OwnWrite, PlaceWatch, SandboxedRun};
 
 /// Why a command cannot run in the sandbox.

@@ -2,7 +2,7 @@
 //!
 //! Owns the table of them and looking at what is there. Leaves keeping to it to the kernel. Everything here blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -88,12 +88,17 @@ impl SandboxPlaces {
         self.hidden = self.hidden.iter().map(|path| real(path).unwrap_or_else(|| path.clone())).collect();
     }
 
-    /// Returns the policy of a command that may write in `project`, and what git keeps of it; without a project, that of
-    /// a command that only reads.
+    /// Returns the policy of a command that may write in `project`, and what git keeps of it, but not in what is
+    /// `protected`, too; without a project, that of a command that only reads.
     ///
     /// # Errors
     /// Returns why it cannot be told what rules keep from the command.
-    pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
+    pub fn policy(
+        &self,
+        project: Option<&Path>,
+        git: Option<&GitDirs>,
+        protected: BTreeSet<PathBuf>,
+    ) -> io::Result<SandboxPolicy> {
         let [unread, unwritten] = self.denied.found(project)?;
         let is_same = |path: &&Path| real(path).as_deref() == Some(*path);
         let folders: Vec<&Path> = project
@@ -108,8 +113,8 @@ impl SandboxPlaces {
         let all = folders.iter().copied().chain(linked.iter().map(|path| path.as_path())).chain(own);
         let writable: Vec<PathBuf> = all.filter(is_same).map(Path::to_path_buf).collect();
         let kept: Vec<&Path> = writable.iter().map(PathBuf::as_path).collect();
-        let (mut protected, mut vacant) = (Vec::new(), Vec::new());
-        for place in self.obeyed(&folders, git).into_iter().chain(unwritten) {
+        let (named, mut protected, mut vacant) = (protected, Vec::new(), Vec::new());
+        for place in self.obeyed(&folders, git).into_iter().chain(unwritten).chain(named) {
             match place.symlink_metadata() {
                 Ok(facts) if facts.is_symlink() => {
                     protected.extend(real(&place));

@@ -4,6 +4,7 @@
 //! process for it. Invariant: a change holds for the next command; nothing of a session is left on the disk when it has
 //! ended.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -32,6 +33,8 @@ struct Inner {
     /// Why processes inside are not numbered apart; `None` if they are.
     shares_processes: RwLock<Option<String>>,
     hosts: RwLock<Hosts>,
+    /// What is protected besides the places.
+    protected: RwLock<BTreeSet<PathBuf>>,
 }
 
 /// What the user can change while a session runs.
@@ -62,8 +65,8 @@ impl Sandbox {
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
-        let (shares_processes, hosts) = (RwLock::default(), RwLock::new(hosts));
-        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts })))
+        let (shares_processes, hosts, protected) = (RwLock::default(), RwLock::new(hosts), RwLock::default());
+        Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts, protected })))
     }
 
     /// Removes what sessions have left whose program was killed. Blocks.
@@ -86,6 +89,11 @@ impl Sandbox {
 
     fn shares_processes(&self) -> Option<String> {
         self.0.shares_processes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has no further command change these files either.
+    pub fn protect(&self, files: impl IntoIterator<Item = PathBuf>) {
+        self.0.protected.write().unwrap_or_else(PoisonError::into_inner).extend(files);
     }
 
     /// Makes a change that holds for the next command. Where there can be no sandbox, none is turned on.
@@ -141,7 +149,8 @@ impl Sandbox {
 
     /// See [`SandboxPlaces::policy`]. Blocks.
     pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
-        let policy = self.0.places.policy(project, git)?;
+        let protected = self.0.protected.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let policy = self.0.places.policy(project, git, protected)?;
         let has_own_processes = cfg!(target_os = "linux") && self.shares_processes().is_none();
         Ok(SandboxPolicy { has_own_processes, ..policy })
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 use super::evict::{KeptEntries, KeptEntry, PlaceStamp, VacantPlace};
-use super::{Intrusion, IntrusionFate, PlaceNews, SandboxPolicy};
+use super::{CommandTraces, Intrusion, IntrusionFate, PlaceNews, SandboxPolicy};
 
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -35,6 +35,7 @@ pub struct PlaceWatch(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    traces: CommandTraces,
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +89,11 @@ impl PlaceWatch {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns what commands may have written elsewhere.
+    pub fn traces(&self) -> &CommandTraces {
+        &self.0.traces
+    }
+
     /// Has somebody told what is moved, and what stays.
     pub fn tell(&self, listener: mpsc::UnboundedSender<PlaceNews>) {
         self.state().listener = Some(listener);
@@ -106,6 +112,7 @@ impl PlaceWatch {
     /// Begins to watch the vacant places of a command's policy, until what is returned is ended. `name` says to people what
     /// runs; it `is_long` if it goes on beside other things.
     pub fn enter(&self, policy: &SandboxPolicy, name: &str, is_long: bool) -> SandboxedRun {
+        self.0.traces.begin(policy);
         let mut state = self.state();
         let number = state.next();
         let found = Arc::<Found>::default();
@@ -389,13 +396,16 @@ pub struct OwnWrite {
 impl OwnWrite {
     /// Notes in which state the file was left.
     pub fn done(self, stamp: PlaceStamp) {
+        self.watch.traces().leave(&self.path, stamp);
         self.watch.state().keep_written(&self.path, stamp);
     }
 
     /// Notes that this file is as it was left, where its writer does not say in which state.
     pub fn left(&self, path: &Path) {
         if let Ok(found) = path.symlink_metadata() {
-            self.watch.state().keep_written(path, PlaceStamp::of(&found));
+            let stamp = PlaceStamp::of(&found);
+            self.watch.traces().leave(path, stamp);
+            self.watch.state().keep_written(path, stamp);
         }
     }
 }

@@ -164,9 +164,8 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         (cwd, ground) = working_folder(&wanted.cwd, &environment)
             .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
     }
-    let overrides = overrides(&options);
     let (settings, unread) = config::settings_files(Path::new(config::MANAGED), &environment, &ground);
-    let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides);
+    let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides(&options));
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
     let (plugins, unusable) = plugins(&options, &environment, &ground);
     let (more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins);
@@ -185,7 +184,9 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let library = Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins);
     let library = Arc::new(library);
     let skills = Arc::new(skills(options.kind, (&library, &plugins), &environment, (&place, &ground)));
-    let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground);
+    let watch = PlaceWatch::default();
+    let trust = MemoryTrust::over(watch.traces().clone(), library.trust().clone());
+    let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground, trust);
     let known = (&environment, paths.as_ref(), &config);
     let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins), &services)
         .with_sign_ins(paths.as_ref(), &secrets);
@@ -226,7 +227,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         services,
         engine,
         subagents: subagents(&environment),
-        watch: PlaceWatch::default(),
+        watch,
         store,
         saved,
     })
@@ -267,6 +268,7 @@ fn memory_sources(
     environment: &config::Environment,
     paths: Option<&Paths>,
     ground: &ProjectRoot,
+    trust: MemoryTrust,
 ) -> MemorySources {
     if kind == SessionKind::Demo {
         return MemorySources::default();
@@ -279,7 +281,7 @@ fn memory_sources(
         home: home.map(|home| std::fs::canonicalize(&home).unwrap_or(home)),
         user: Some(config::user(environment)),
         is_project: ground.is_project,
-        trust: MemoryTrust::default(),
+        trust,
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 
 use super::SessionKind;
+use super::run_files::trusted_as;
 use super::settings::SessionSettings;
 use crate::agent::Place;
 use crate::definition::{Source, Tier, read_file};
@@ -51,7 +52,7 @@ pub(super) fn put_in_force(hooks: &Hooks, trust: &FolderTrust) {
 }
 
 /// Returns the hooks that an agent file of the project names. Blocks.
-pub(super) fn of_agent_file(path: &Path) -> Vec<BroughtItem> {
+pub(super) fn of_agent_file(path: &Path, root: &Path) -> Vec<BroughtItem> {
     let is_small = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_BYTES);
     let has_hooks = || std::fs::read(path).is_ok_and(|text| memchr::memmem::find(&text, b"hooks").is_some());
     if !is_small || !has_hooks() {
@@ -66,7 +67,7 @@ pub(super) fn of_agent_file(path: &Path) -> Vec<BroughtItem> {
         plugin: None,
     };
     let handlers = blocks.iter().flat_map(|(hooks, _)| HookHandler::read(hooks, &source).0);
-    handlers.map(|hook| BroughtItem::new(BroughtKind::Hook, hook.trust_text())).collect()
+    handlers.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root))).collect()
 }
 
 fn program(process: HookProcess) -> UserProgram {

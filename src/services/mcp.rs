@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
+use super::run_files::{run_files, trusted_as};
 use super::sign_in::sign_ins;
 use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, SessionKind, say, secret_variables};
@@ -26,6 +27,7 @@ use crate::mcp::{
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::provider::table::ProviderEnv;
+use crate::sandbox::Sandbox;
 use crate::session::Secrets;
 use crate::tool::{ServedProgram, Shell};
 
@@ -105,17 +107,26 @@ impl ConfiguredServers {
     }
 
     fn all(&self, trust: &FolderTrust) -> (Vec<McpConfig>, Vec<Diagnostic>) {
-        self.sources.all(&self.project, |shown| trust.uses(&server_item(shown.to_owned())))
+        self.sources.all(&self.project, |shown| trust.uses(&self.item(shown.to_owned())))
     }
 
     /// Returns what the project brings.
     pub(super) fn brought(&self) -> impl Iterator<Item = BroughtItem> {
-        self.project.shown().map(server_item)
+        self.project.shown().map(|shown| self.item(shown))
+    }
+
+    fn item(&self, shown: String) -> BroughtItem {
+        trusted_as(BroughtKind::Server, shown, self.sources.project.as_deref())
     }
 
     /// Makes the servers there are those that are configured. Returns once the files are read, or too slow.
-    pub(super) async fn put_in_force(&self, servers: &McpServers, trust: &FolderTrust, sink: &Sink) {
-        let (configured, servers, trust) = (self.clone(), servers.clone(), trust.clone());
+    pub(super) async fn put_in_force(
+        &self,
+        servers: &McpServers,
+        (trust, sandbox): (&FolderTrust, Option<&Sandbox>),
+        sink: &Sink,
+    ) {
+        let (configured, servers, trust, sandbox) = (self.clone(), servers.clone(), trust.clone(), sandbox.cloned());
         let reading = tokio::task::spawn_blocking(move || {
             let (mut configs, mut diagnostics) = configured.all(&trust);
             for (name, entry) in &configured.of_main_agent {
@@ -131,6 +142,9 @@ impl ConfiguredServers {
                     ))),
                 }
             }
+            if let (Some(sandbox), Some(root)) = (sandbox, &configured.sources.project) {
+                sandbox.protect(configs.iter().flat_map(|server| run_files(&server.shown, root)));
+            }
             servers.set(configs);
             diagnostics
         });
@@ -138,10 +152,6 @@ impl ConfiguredServers {
             say(&diagnostics, sink).await;
         }
     }
-}
-
-fn server_item(shown: String) -> BroughtItem {
-    BroughtItem::new(BroughtKind::Server, shown)
 }
 
 /// Returns the servers of a plugin by file, each under the plugin's name.

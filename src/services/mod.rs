@@ -21,6 +21,7 @@ mod resume;
 mod rewind;
 mod rules;
 mod ruling;
+mod run_files;
 mod sandbox;
 mod saved_session;
 pub mod servers;

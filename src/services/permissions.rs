@@ -64,7 +64,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let MadeOf { options, config, rules, trust, settings, memory, servers, paths, ground, place, .. } = made_of;
     let MadeOf { library, skills, engine, store, .. } = made_of;
     let keys = servers.sources.keys.clone();
-    let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust), keys, kept, sink).await;
+    let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust, &settings), keys, kept, sink).await;
     let in_force = rules.ruleset(&trust);
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());

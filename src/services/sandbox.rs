@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
+use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
 use super::{Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
@@ -27,7 +28,7 @@ type MadeOf<'a> = (&'a Options, &'a Config, Option<&'a Paths>, &'a ProjectRoot);
 /// Returns how commands of a session are run, and says so if there is no sandbox. `keys` are the variables of services.
 pub(super) async fn shell(
     (options, config, paths, ground): MadeOf<'_>,
-    (rules, trust): (&SessionRules, &FolderTrust),
+    (rules, trust, settings): (&SessionRules, &FolderTrust, &SessionSettings),
     keys: Vec<String>,
     kept: &mut SessionHandles,
     sink: &Sink,
@@ -38,6 +39,7 @@ pub(super) async fn shell(
     let parts = ((denied, rules.directories(trust)), kept.watch.clone());
     match of_session(&config.sandbox, paths, &ground.root, parts) {
         Ok(sandbox) => {
+            sandbox.protect(settings.run_files(&ground.root));
             let shell = shell.with_sandbox(sandbox.clone());
             let is_wanted = sandbox.is_on();
             if cfg!(target_os = "macos") {

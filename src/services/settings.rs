@@ -3,8 +3,10 @@
 //! Owns whose word counts. Leaves the format to `config` and `hook`. Invariant: what a project says acts only once the user
 //! trusts it, and never takes away what others have set.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use super::run_files::{run_files, trusted_as};
 use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
@@ -46,8 +48,8 @@ fn variable_item((name, value): &(String, String)) -> BroughtItem {
     BroughtItem::new(BroughtKind::Variable, format!("{name}={value}"))
 }
 
-fn status_line_item(line: &StatusLineCommand) -> BroughtItem {
-    BroughtItem::new(BroughtKind::Hook, format!("status line: {}", line.command))
+fn status_line_item(line: &StatusLineCommand, root: &Path) -> BroughtItem {
+    trusted_as(BroughtKind::Hook, format!("status line: {}", line.command), Some(root))
 }
 
 impl SessionSettings {
@@ -104,14 +106,14 @@ impl SessionSettings {
         diagnostics
     }
 
-    /// Returns what of this the project brings that acts.
-    pub(super) fn brought(&self) -> Vec<BroughtItem> {
+    /// Returns what of this the project brings that acts. Blocks.
+    pub(super) fn brought(&self, root: &Path) -> Vec<BroughtItem> {
         let hooks = self.hooks.iter().filter(|hook| hook.source.is_projects);
-        let hooks = hooks.map(|hook| BroughtItem::new(BroughtKind::Hook, hook.trust_text()));
+        let hooks = hooks.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root)));
         let variables = self.variables.iter().filter(|said| said.is_projects);
         let variables = variables.map(|said| variable_item(&said.value));
         let line = self.status_lines.iter().filter(|said| said.is_projects);
-        hooks.chain(variables).chain(line.map(|said| status_line_item(&said.value))).collect()
+        hooks.chain(variables).chain(line.map(|said| status_line_item(&said.value, root))).collect()
     }
 
     /// Returns the variables for commands.
@@ -127,11 +129,18 @@ impl SessionSettings {
 
     /// Returns the commands that may write the foot of the screen, the strongest first, each with what has to be trusted
     /// for it; none where hooks are switched off.
-    pub(super) fn status_lines(&self) -> Vec<(StatusLineCommand, Option<BroughtItem>)> {
+    pub(super) fn status_lines(&self, root: &Path) -> Vec<(StatusLineCommand, Option<BroughtItem>)> {
         let is_off =
             |is_projects| self.reach.none || self.reach.only_managed || is_projects && self.reach.without_projects;
         let on = self.status_lines.iter().filter(|said| !is_off(said.is_projects));
-        on.map(|said| (said.value.clone(), said.is_projects.then(|| status_line_item(&said.value)))).collect()
+        on.map(|said| (said.value.clone(), said.is_projects.then(|| status_line_item(&said.value, root)))).collect()
+    }
+
+    /// Returns the programs and scripts of the project that hooks and status lines run. Blocks.
+    pub(super) fn run_files(&self, root: &Path) -> BTreeSet<PathBuf> {
+        let hooks = self.hooks.iter().map(|hook| hook.command.to_string());
+        let lines = hooks.chain(self.status_lines.iter().map(|said| said.value.command.clone()));
+        lines.flat_map(|line| run_files(&line, root)).collect()
     }
 
     /// Returns the model that the user's or the organization's settings name.

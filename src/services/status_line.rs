@@ -37,7 +37,7 @@ impl StatusLineRunner {
     /// Returns what runs the command of the settings; `None` if they have none.
     #[must_use]
     pub fn of(bootstrap: &Bootstrap) -> Option<Self> {
-        let lines = bootstrap.settings.status_lines();
+        let lines = bootstrap.settings.status_lines(&bootstrap.place.project);
         if lines.is_empty() || bootstrap.options.kind != SessionKind::Live {
             return None;
         }

@@ -30,7 +30,7 @@ use crate::tool::Shell;
 /// New items that are named in a notice.
 const MAX_NAMED: usize = 3;
 /// What is watched while the program runs.
-const WATCHED: [BroughtKind; 3] = [BroughtKind::Agent, BroughtKind::Skill, BroughtKind::Command];
+const WATCHED: [BroughtKind; 4] = [BroughtKind::Agent, BroughtKind::Skill, BroughtKind::Command, BroughtKind::Memory];
 
 /// Finds out what the folder brings, and whether the user trusts all of it.
 pub(super) fn look(
@@ -43,7 +43,7 @@ pub(super) fn look(
     let agents = library.brought();
     let hooks = hooks_of(&agents, &place.project);
     let found = agents.into_iter().chain(skills.brought()).chain(hooks).chain(rules.brought());
-    let found = found.chain(settings.brought()).chain(imports(memory, place)).chain(servers.brought());
+    let found = found.chain(settings.brought(&place.project)).chain(imports(memory, place)).chain(servers.brought());
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
     brings.dedup();
@@ -80,7 +80,7 @@ fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
 
 /// Returns the hooks that agent files of the project name. Blocks.
 fn hooks_of(agents: &[BroughtItem], project: &Path) -> Vec<BroughtItem> {
-    agents.iter().flat_map(|agent| hooks::of_agent_file(&project.join(&agent.text))).collect()
+    agents.iter().flat_map(|agent| hooks::of_agent_file(&project.join(&agent.text), project)).collect()
 }
 
 fn kept(paths: &Paths, place: &Place) -> TrustedItems {
@@ -133,7 +133,7 @@ impl TrustParts {
         if !hooks.is_empty() {
             sink.emit_session(SessionEvent::HooksChanged { hooks }).await;
         }
-        self.servers.put_in_force(&self.running, trust, sink).await;
+        self.servers.put_in_force(&self.running, (trust, self.shell.sandbox()), sink).await;
     }
 }
 
@@ -162,6 +162,7 @@ pub(super) async fn attend(
     let mut watched = Watched { found, project, kept, permissions: permissions.clone(), sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
     let (mut agents, mut skills) = (watched.found.library.brought_changes(), watched.found.skills.brought_changes());
+    let mut memory = watched.found.memory.held_changes();
     handles.trusting = Some(tokio::spawn(async move {
         loop {
             tokio::select! {
@@ -176,8 +177,9 @@ pub(super) async fn attend(
                 },
                 Ok(()) = agents.changed() => {}
                 Ok(()) = skills.changed() => {}
+                Ok(()) = memory.changed() => {}
             }
-            let found = [agents.borrow_and_update().clone(), skills.borrow_and_update().clone()].concat();
+            let found = [&mut agents, &mut skills, &mut memory].map(|files| files.borrow_and_update().clone()).concat();
             watched.see(found).await;
         }
     }));
@@ -241,7 +243,8 @@ impl Watched {
 
     async fn answered(&mut self, trusted: Vec<BroughtItem>) {
         let (agents, skills) = (self.found.library.clone(), self.found.skills.clone());
-        let looking = spawn_blocking(move || [agents.brought(), skills.brought()].concat());
+        let held = self.found.memory.held_changes().borrow().clone();
+        let looking = spawn_blocking(move || [agents.brought(), skills.brought(), held].concat());
         let found = looking.await.unwrap_or_default();
         self.list(found).await;
         let is_trusted = !trusted.is_empty();

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use crate::app::GUARD;
+use crate::headless::input::TypedLine;
 use crate::permission::ApprovalId;
 
 /// Who types.
@@ -47,10 +48,11 @@ impl Asked {
     }
 
     /// Takes note of a line that was read, which may go on with the message of the one before.
-    pub(super) fn read(&mut self, at: Instant, goes_on: bool) {
+    pub(super) fn read(&mut self, line: &TypedLine, goes_on: bool) {
+        let at = line.at;
         let since = self.written.as_ref().map(|(_, since)| *since);
         let after = |than: Instant| at.saturating_duration_since(than) >= GUARD;
-        let quiet = self.last_line.replace(at).is_none_or(after);
+        let quiet = self.last_line.replace(at).is_none_or(after) && !line.is_followed;
         self.alone = quiet && self.typist == Typist::Person;
         self.own = self.alone && (self.own || !goes_on);
         self.counts = match self.typist {

@@ -29,6 +29,8 @@ pub(super) struct KnownFacts {
     filled: HashMap<AgentId, ContextUse>,
     sandbox: Option<SandboxFacts>,
     trust: Option<FolderTrust>,
+    /// What the folder brings, as it was listed last.
+    listed: Vec<BroughtItem>,
     servers: Vec<McpFacts>,
     hooks: HookLog,
     skills: SkillCatalog,
@@ -80,16 +82,18 @@ impl KnownFacts {
         if rows.is_empty() { Err("no skills or commands; see docs/skills.md") } else { Ok(rows) }
     }
 
-    /// Returns what the folder brings, or that it brings nothing.
-    pub(super) fn trust(&self) -> Result<Vec<String>, &'static str> {
+    /// Lists what the folder brings, or returns that it brings nothing.
+    pub(super) fn list_trust(&mut self) -> Result<Vec<String>, &'static str> {
         let trust = self.trust.as_ref().ok_or("this folder brings nothing that needs your trust")?;
+        self.listed.clone_from(&trust.brings);
         let items = trust.lines().map(|line| format!("{SET_IN}{line}"));
         Ok(std::iter::once(format!("{} · {}", trust.summary(), trust.state())).chain(items).collect())
     }
 
-    /// Returns all that the folder brings, as far as it was said.
-    pub(super) fn brought(&self) -> Vec<BroughtItem> {
-        self.trust.as_ref().map(|trust| trust.brings.clone()).unwrap_or_default()
+    /// Returns all that the folder brings, if it was listed as it is.
+    pub(super) fn listed(&self) -> Option<Vec<BroughtItem>> {
+        let brings = self.trust.as_ref().map(|trust| trust.brings.clone()).unwrap_or_default();
+        (brings == self.listed).then_some(brings)
     }
 
     /// Returns the MCP servers, or that there are none.

@@ -213,7 +213,7 @@ impl Session {
     }
 
     pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
-        self.asked.read(line.at, !self.begun.is_empty());
+        self.asked.read(line, !self.begun.is_empty());
         let line = line.text.as_str();
         // The terminal has ended the line.
         let at_prompt = std::mem::take(&mut self.prompted);

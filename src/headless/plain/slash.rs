@@ -88,9 +88,15 @@ impl PlainSession for Session {
 
     fn trust(&mut self, words: &str) {
         match words {
-            "" => self.say(self.facts.trust()),
+            "" => self.list_trust(),
             "yes" if self.asked.is_pasted() => self.notice(PASTED),
-            "yes" => self.order(Command::TrustFolder { trusted: self.facts.brought() }),
+            "yes" => match self.facts.listed() {
+                Some(trusted) => self.order(Command::TrustFolder { trusted }),
+                None => {
+                    self.list_trust();
+                    self.notice("read this first, then type /trust yes again");
+                }
+            },
             "no" => self.order(Command::TrustFolder { trusted: Vec::new() }),
             _ => self.notice("usage: /trust [yes|no]"),
         }
@@ -204,6 +210,13 @@ impl PlainSession for Session {
             self.arm();
             self.notice("agents are still running; /quit again stops them and quits");
         }
+    }
+}
+
+impl Session {
+    fn list_trust(&mut self) {
+        let listed = self.facts.list_trust();
+        self.say(listed);
     }
 }
 

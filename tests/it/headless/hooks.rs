@@ -100,3 +100,47 @@ fn a_hook_that_hangs_is_ended_with_what_it_has_started() {
     let is_gone = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err();
     assert!(is_gone, "what the hook has started lives on");
 }
+
+#[test]
+fn a_script_that_runs_as_a_hook_is_trusted_with_what_it_holds_and_no_command_changes_it() {
+    let bench = Bench::new();
+    bench.file("tools/my guard.sh", "touch first.txt\n");
+    bench.file("tools/server.mjs", "");
+    let hook = json!({"type": "command", "command": "sh \"$CLAUDE_PROJECT_DIR/tools/my guard.sh\""});
+    bench.file(".claude/settings.json", &hooks("UserPromptSubmit", "", &hook).to_string());
+    let server = json!({"mcpServers": {"own": {"command": "false", "args": ["tools/server.mjs"]}}});
+    bench.file(".mcp.json", &server.to_string());
+    let trust = || {
+        let mut session = super::plain::Session::offline(&bench);
+        session.until("until you trust it");
+        session.line("/trust");
+        session.line("/trust yes");
+        assert_eq!(session.end().0, 0);
+    };
+    trust();
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
+    assert!(bench.project.path().join("first.txt").exists());
+
+    bench.file("tools/my guard.sh", "touch second.txt\n");
+    let output = bench.ask("hello", &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("brings 1 hook that you have not trusted"), "{output:?}");
+    assert!(!bench.project.path().join("second.txt").exists());
+    trust();
+    bench.file("tools/server.mjs", "// Another one.\n");
+    assert!(text(&bench.ask("hello", &[]).stderr).contains("brings 1 MCP server that you have not trusted"));
+    trust();
+
+    let change = "run `echo x > tools/server.mjs; mv tools other; echo x > 'tools/my guard.sh'; echo x > plain.txt`";
+    let output = bench.command(&["-p", change, "--model", "offline"]).env_remove("BELVEDERE_SANDBOX_ENABLED").output();
+    let output = output.unwrap();
+    if text(&output.stderr).contains("No sandbox here") {
+        return;
+    }
+    let read = |path: &str| std::fs::read_to_string(bench.project.path().join(path)).unwrap();
+    assert_eq!(read("plain.txt"), "x\n", "{output:?}");
+    assert_eq!(
+        (read("tools/server.mjs").as_str(), read("tools/my guard.sh").as_str()),
+        ("// Another one.\n", "touch second.txt\n")
+    );
+}

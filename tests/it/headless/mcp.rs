@@ -89,6 +89,7 @@ fn an_address_that_was_trusted_is_no_program_of_that_name() {
     assert_eq!((code, out.contains(expected)), (1, true), "{out}");
     let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
+    session.line("/trust");
     session.line("/trust yes");
     assert_eq!(session.end().0, 0);
     assert!(!mcp(&bench, &["get", "docs"]).1.contains("off:"));

@@ -41,6 +41,7 @@ fn imports_from_outside_wait_for_trust_and_do_not_stop_a_run_without_a_screen() 
     session.until("This folder brings 1 import from outside, not used until you trust it: /trust");
     session.line("hello");
     session.until("it lies outside");
+    session.line("/trust");
     session.line("/trust yes");
     session.line("where is verify_password defined?");
     session.until("Memory changed: ");
@@ -64,6 +65,7 @@ fn a_folder_that_brings_what_acts_is_not_read_before_it_is_trusted() {
     session.line("where is verify_password defined?");
     session.until("src/lib.rs:4");
     session.line("/context");
+    session.line("/trust");
     session.line("/trust yes");
     session.line("hello");
     session.until("Memory changed: CLAUDE.md.");

@@ -294,9 +294,9 @@ fn a_paste_of_several_lines_gives_up_no_guard() {
     let env = [("HOME", bench.home.path().to_str().unwrap())];
     let terminal = Terminal::start(100, 40, &["--plain", "--model", "offline"], bench.project.path(), &env);
     terminal.shows("not used until you trust it");
-    terminal.send("/tasks\r/trust yes\r/sandbox off\r/trust\r");
+    terminal.send("/sandbox off\r/tasks\r/trust yes\r/sandbox off\r/trust\r");
     let shown = terminal.shows("not trusted: none of it is used");
-    assert_eq!(shown.matches("not done: type this command by itself").count(), 2, "{shown}");
+    assert_eq!(shown.matches("not done: type this command by itself").count(), 3, "{shown}");
     terminal.send("\x04");
     assert_eq!(terminal.ended().exit_code(), 0);
 }

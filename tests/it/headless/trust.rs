@@ -69,6 +69,7 @@ fn what_is_said_of_a_folder_is_kept_and_what_comes_later_is_asked_about_anew() {
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "taken back");
     let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
+    session.line("/trust");
     session.line("/trust yes");
     assert_eq!(session.end().0, 0);
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
@@ -201,6 +202,9 @@ fn a_yes_is_for_what_was_listed() {
     let bench = stranger();
     let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
+    session.line("/trust yes");
+    session.until("agent .claude/agents/mine.md");
+    session.until("read this first, then type /trust yes again");
     bench.file(".claude/agents/later.md", "---\nname: later\ndescription: d\n---\nYou work.\n");
     session.line("/trust yes");
     // Whether the watch or the answer meets it first, it is named before a yes counts.
@@ -224,6 +228,7 @@ fn what_was_trusted_stays_in_force_beside_what_is_new() {
     settings(std::slice::from_ref(&guard), &["Bash(touch precious.txt)"]);
     let mut session = super::plain::Session::offline(&bench);
     session.until("not used until you trust it");
+    session.line("/trust");
     session.line("/trust yes");
     assert_eq!(session.end().0, 0);
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::put;
 use crate::support::{Parts, Project, Session};
 
-fn script(lines: &[Value]) -> Arc<Scripted> {
+pub(super) fn script(lines: &[Value]) -> Arc<Scripted> {
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
     Arc::new(Scripted::from_jsonl(&text.join("\n")).unwrap())
 }

@@ -2,6 +2,7 @@
 
 mod adding;
 mod given;
+mod held;
 mod hostile;
 mod reading;
 
