@@ -126,7 +126,7 @@ impl MemoryTrust {
     /// Returns one that holds back what commands may have written, unless the user trusts the file as it is.
     #[must_use]
     pub fn over(traces: CommandTraces, items: ItemTrust) -> Self {
-        Self { traces, items, ..Self::default() }
+        Self { items, traces, ..Self::default() }
     }
 
     /// Returns the files that are held back, as they change.

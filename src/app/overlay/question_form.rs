@@ -1,8 +1,8 @@
 //! The form in which the user answers an agent's questions: one after the other, by keys or by the mouse.
 //!
 //! Owns what is chosen and written. Leaves drawing to the views, and what becomes of the answers to `approvals`.
-//! Invariants: nothing is answered within [`GUARD`] of the form's opening, and no key takes what no frame has shown; what
-//! is written stays while one looks at other questions.
+//! Invariants: no question is answered within [`GUARD`] of being shown, and no key takes what no frame has shown; what is
+//! written stays while one looks at other questions.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -131,8 +131,12 @@ impl QuestionForm {
         }
     }
 
-    fn turn(&mut self, step: isize) {
-        self.at = self.at.saturating_add_signed(step).min(self.questions.len().saturating_sub(1));
+    /// Shows a question before or after, which has to be read first, too.
+    fn turn(&mut self, step: isize, now: Instant) {
+        let at = self.at.saturating_add_signed(step).min(self.questions.len().saturating_sub(1));
+        if at != self.at {
+            (self.at, self.since) = (at, now);
+        }
     }
 
     /// Goes on to the next question without an answer. Returns the answers once there is none.
@@ -160,12 +164,13 @@ pub(in crate::app) fn popup(form: AnswerForm, now: Instant) -> Popup {
 
 /// Does what an action means in the form.
 pub(super) fn act(app: &mut App, action: Action) -> Handled {
+    let now = app.out.now();
     let Some(Popup::Questions(form)) = app.overlay.popup_mut() else { return Handled::Ignored };
     match action {
         Action::MoveUp => form.move_by(-1),
         Action::MoveDown => form.move_by(1),
-        Action::NextQuestion => form.turn(1),
-        Action::PreviousQuestion => form.turn(-1),
+        Action::NextQuestion => form.turn(1, now),
+        Action::PreviousQuestion => form.turn(-1, now),
         Action::Toggle => match form.present() {
             Some(one) if one.is_seen() => one.toggle(),
             _ => app.out.inform(UNSEEN),

@@ -90,13 +90,7 @@ impl PlainSession for Session {
         match words {
             "" => self.list_trust(),
             "yes" if self.asked.is_pasted() => self.notice(PASTED),
-            "yes" => match self.facts.listed() {
-                Some(trusted) => self.order(Command::TrustFolder { trusted }),
-                None => {
-                    self.list_trust();
-                    self.notice("read this first, then type /trust yes again");
-                }
-            },
+            "yes" => self.trust_listed(),
             "no" => self.order(Command::TrustFolder { trusted: Vec::new() }),
             _ => self.notice("usage: /trust [yes|no]"),
         }
@@ -214,6 +208,15 @@ impl PlainSession for Session {
 }
 
 impl Session {
+    fn trust_listed(&mut self) {
+        if let Some(trusted) = self.facts.listed() {
+            self.order(Command::TrustFolder { trusted });
+        } else {
+            self.list_trust();
+            self.notice("read this first, then type /trust yes again");
+        }
+    }
+
     fn list_trust(&mut self) {
         let listed = self.facts.list_trust();
         self.say(listed);

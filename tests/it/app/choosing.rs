@@ -193,6 +193,21 @@ fn two_presses_answer_one_question() {
     assert_eq!(answers(&stage.burst("<enter>")).len(), 1, "once it was read");
 }
 
+#[test]
+fn a_question_that_one_turns_to_is_read_first() {
+    let mut stage = asked(100, 30);
+    stage.keys("<alt+y>");
+    stage.draw();
+    stage.wait(1_000);
+    stage.burst("<right>");
+    stage.draw();
+    stage.burst("<enter>");
+    assert!(stage.text().contains("Checks · 2 of 2") && stage.text().contains("too quick"), "{}", stage.text());
+    stage.wait(1_000);
+    stage.burst("<enter>");
+    assert!(stage.text().contains("Layout · 1 of 2"), "{}", stage.text());
+}
+
 /// Four options with labels as long as they may be, below the longest question.
 fn long_question(multi_select: bool) -> Vec<UserQuestion> {
     let option = |at: usize| QuestionOption {

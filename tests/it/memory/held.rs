@@ -16,7 +16,7 @@ use crate::support::{Parts, Session, sandboxed, tools_of};
 fn heard(provider: &Scripted) -> String {
     let request = provider.requests().pop().unwrap();
     let texts = request.messages.iter().filter_map(|message| match message.as_ref() {
-        Message::User { text } => Some(text.to_string()),
+        Message::User { text } => Some(text.clone()),
         _ => None,
     });
     std::iter::once(request.system.to_string()).chain(texts).collect::<Vec<_>>().join("\n")
