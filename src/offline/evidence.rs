@@ -1,13 +1,12 @@
 //! What the conversation holds so far: the task, what was asked of tools, and what they said.
 //!
-//! Owns planned calls, reading the transcript and the line formats of tool results. Leaves judging them to the plans.
-//! Invariant: only what follows the user's last message counts; a format that is not understood yields nothing, never an
-//! error.
+//! Owns planned calls, reading the transcript and the line formats of tool results. Leaves judging them to the answers,
+//! which [ask](Evidence::ask) for what they need and end there until it is known. Invariant: only what follows the user's
+//! last message counts; a format that is not understood yields nothing, never an error.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::memory::gives_memory;
@@ -46,19 +45,12 @@ impl PlannedCall {
         Self::new("Read", json!({ "file_path": path, "offset": offset, "limit": limit }))
     }
 
-    /// Searches without regard to case and returns `path:line:text`.
-    pub(super) fn grep(pattern: &str, limit: usize) -> Self {
-        Self::new(
-            "Grep",
-            json!({ "pattern": pattern, "output_mode": "content", "-n": true, "-i": true, "head_limit": limit }),
-        )
-    }
-
-    /// Like [`PlannedCall::grep`], in the files that match a glob only.
-    pub(super) fn grep_in(pattern: &str, glob: &str, limit: usize) -> Self {
-        let mut call = Self::grep(pattern, limit);
-        call.input.insert("glob".to_owned(), json!(glob));
-        call
+    /// Searches files that match a glob without regard to case, and returns `path:line:text`.
+    pub(super) fn grep(pattern: &str, glob: &str, limit: usize) -> Self {
+        let input = json!({
+            "pattern": pattern, "glob": glob, "output_mode": "content", "-n": true, "-i": true, "head_limit": limit,
+        });
+        Self::new("Grep", input)
     }
 
     /// Returns a string argument, empty where there is none.
@@ -88,28 +80,41 @@ impl Exchange<'_> {
     }
 }
 
-/// `path:line:text`.
-static HIT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(.*?):(\d+):(.*)$").ok());
-
 /// A line worth opening, as a tool showed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CitedPlace {
     pub(super) path: String,
     pub(super) line: usize,
-    /// What stands there, such as `function` or `use`.
-    pub(super) label: String,
+    /// What stands there, such as `function`, `use in` or `file`.
+    pub(super) kind: String,
+    /// Of a definition its name, with that of what it belongs to, as in `Cart.total`; of a use what it stands in.
+    pub(super) name: String,
+    /// The line, or the signature.
     pub(super) text: String,
+    /// The first sentence on a definition or a file.
+    pub(super) doc: String,
+    /// Whether it fits much less than the best.
+    pub(super) is_spare: bool,
 }
+
+/// What an answer is until everything it asked for is known.
+#[derive(Debug)]
+pub(super) struct NotYet;
+
+/// Times that tools are asked at most.
+const MAX_ROUNDS: usize = 12;
 
 /// The part of a conversation that answers one request.
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     task: &'a str,
     exchanges: Vec<Exchange<'a>>,
-    rounds: usize,
+    /// What has been asked for, and is not known.
+    wanted: RefCell<Vec<PlannedCall>>,
     tools: Vec<&'a str>,
     root: Option<String>,
     is_main_agent: bool,
+    /// Whether the answer has to come from what is there.
     must_end: bool,
 }
 
@@ -125,6 +130,7 @@ impl<'a> Evidence<'a> {
             _ => "",
         };
         let rest = messages.get(start..).unwrap_or_default();
+        let rounds = rest.iter().filter(|message| matches!(message, Message::ToolResults { .. })).count();
         let delegated = messages.iter().any(|message| match message {
             Message::Assistant(reply) => reply.tool_calls().any(|call| is_agent(&call.name)),
             _ => false,
@@ -133,10 +139,10 @@ impl<'a> Evidence<'a> {
         Self {
             task,
             exchanges: exchanges(rest),
-            rounds: rest.iter().filter(|message| matches!(message, Message::ToolResults { .. })).count(),
+            wanted: RefCell::default(),
             tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
             root: root(&request.system),
-            must_end,
+            must_end: must_end || rounds >= MAX_ROUNDS,
             is_main_agent: delegated || !is_subagent(&request.system, task, offered),
         }
     }
@@ -151,18 +157,28 @@ impl<'a> Evidence<'a> {
         self.is_main_agent
     }
 
-    /// Returns `true` if this is the last turn: the answer has to come from what is there.
-    pub(super) fn must_end(&self) -> bool {
-        self.must_end
+    /// Asks for calls, and goes on once all are answered: those that are not offered never are.
+    pub(super) fn ask(&self, calls: impl IntoIterator<Item = PlannedCall>) -> Result<(), NotYet> {
+        let is_open = |call: &PlannedCall| {
+            let offers = |tool: &&str| **tool == call.name || is_agent(tool) && is_agent(&call.name);
+            !self.must_end && self.tools.iter().any(offers) && self.find(call).is_none()
+        };
+        let open: Vec<PlannedCall> = calls.into_iter().filter(is_open).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut wanted = self.wanted.borrow_mut();
+        for call in open {
+            if !wanted.contains(&call) {
+                wanted.push(call);
+            }
+        }
+        Err(NotYet)
     }
 
-    /// Returns how many times tools have answered.
-    pub(super) fn rounds(&self) -> usize {
-        self.rounds
-    }
-
-    pub(super) fn offers(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| *tool == name || (is_agent(tool) && is_agent(name)))
+    /// Returns all that was asked for and is not known, in its order.
+    pub(super) fn wanted(&self) -> Vec<PlannedCall> {
+        self.wanted.take()
     }
 
     /// Returns the result of exactly this call.
@@ -193,12 +209,16 @@ impl<'a> Evidence<'a> {
         lines
     }
 
-    /// Returns the lines that a call found.
-    pub(super) fn hits(&self, call: &PlannedCall, label: &str) -> Vec<CitedPlace> {
-        let read = |line| {
-            let found = HIT.as_ref()?.captures(line)?;
-            let (path, text) = (self.relative(&found[1]), found[3].to_owned());
-            Some(CitedPlace { path, line: found[2].parse().ok()?, label: label.to_owned(), text })
+    /// Returns the lines that a call found, written as `path:line:text`.
+    pub(super) fn hits(&self, call: &PlannedCall, kind: &str) -> Vec<CitedPlace> {
+        let read = |line: &str| {
+            let mut colons = line.match_indices(':').map(|(at, _)| at);
+            let (path, line, text) = colons.find_map(|at| {
+                let (number, text) = line[at + 1..].split_once(':')?;
+                Some((&line[..at], number.parse().ok()?, text))
+            })?;
+            let (path, kind, text) = (self.relative(path), kind.to_owned(), text.to_owned());
+            Some(CitedPlace { path, line, kind, text, ..CitedPlace::default() })
         };
         self.output(call).unwrap_or_default().lines().filter_map(read).collect()
     }

@@ -11,7 +11,7 @@
 //! 4. `request`: what a request asks for
 //! 5. `report`: findings and the places they cite
 //! 6. `evidence`: what the conversation holds
-//! 7. `text`: words and paths
+//! 7. `text`: words and paths; `tables`: what is known by heart
 
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ mod project;
 mod report;
 mod request;
 mod search;
+mod tables;
 mod text;
 
 use evidence::Evidence;

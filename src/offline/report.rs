@@ -1,20 +1,22 @@
-//! What is found, and how it is handed up: reports, the parts that end in one, and the places they cite.
+//! What is found, and how it is handed up: reports, and the places they cite.
 //!
-//! Owns the tags, the status line and the form of a citation. Leaves the content to the parts. Invariant: a report that was
+//! Owns the tags, the status line and the form of a citation. Leaves the content to the answers. Invariant: a report that was
 //! cut short, failed or was cancelled is never taken for a complete one; what is quoted was in a tool result.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-pub(super) use super::evidence::CitedPlace;
-use super::evidence::{Evidence, Exchange, PlannedCall};
+use super::evidence::{CitedPlace, Evidence, Exchange, NotYet};
 use super::text::{clip, contains_any, paths, sentence};
-use crate::message::{REPORT_TAGS, tagged};
+use crate::message::{REPORT_TAGS, ReportParts};
 
 /// Bytes of findings in one report; the program cuts reports a little later.
 const MOST_FINDINGS: usize = 6800;
 
-/// What one or more parts found: an answer, and lines that bear it out.
+/// A report, once all is known that it takes.
+pub(super) type Reported = Result<Report, NotYet>;
+
+/// What was found: an answer, and lines that bear it out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) summary: String,
@@ -22,6 +24,15 @@ pub(super) struct Report {
 }
 
 impl Report {
+    pub(super) fn new(summary: impl Into<String>, findings: Vec<String>) -> Self {
+        Self { summary: summary.into(), findings }
+    }
+
+    /// Returns a sentence as a report.
+    pub(super) fn say(summary: impl Into<String>) -> Self {
+        Self::new(summary, Vec::new())
+    }
+
     /// Writes the report with its tags, and with the failures of tools named.
     pub(super) fn render(&self, evidence: &Evidence) -> String {
         let mut summary = self.summary.trim().to_owned();
@@ -49,19 +60,19 @@ impl Report {
         }
     }
 
-    /// Joins the reports of several plans into one.
-    pub(super) fn join(reports: Vec<Self>) -> Self {
+    /// Joins several reports into one. All of them ask before the first is waited for.
+    pub(super) fn join(reports: impl IntoIterator<Item = Reported>) -> Reported {
+        let reports: Vec<Reported> = reports.into_iter().collect();
         let mut joined = Self::default();
         for report in reports {
-            let summary = format!("{} {}", joined.summary, report.summary.trim());
-            summary.trim().clone_into(&mut joined.summary);
+            let report = report?;
+            joined.summary = format!("{} {}", joined.summary, report.summary.trim()).trim().to_owned();
             // An excerpt has lines that another one has too.
-            let is_list = |line: &String| line.starts_with("- ");
-            let news = report.findings.into_iter().filter(|line| !is_list(line) || !joined.findings.contains(line));
-            let news: Vec<String> = news.collect();
+            let is_news = |line: &String| !line.starts_with("- ") || !joined.findings.contains(line);
+            let news: Vec<String> = report.findings.into_iter().filter(is_news).collect();
             joined.findings.extend(news);
         }
-        joined
+        Ok(joined)
     }
 }
 
@@ -76,16 +87,11 @@ pub(super) struct Received {
 impl Received {
     /// Reads a report, whatever its form.
     pub(super) fn read(exchange: &Exchange) -> Self {
-        let text = &exchange.output;
-        let stated = text.lines().find_map(|line| line.strip_prefix("status:")).map(str::trim);
-        let said = tagged(text, "answer").or_else(|| tagged(text, "summary"));
-        let findings = tagged(text, "findings");
-        let is_plain = said.is_none() && findings.is_none() && stated.is_none();
-        let status = stated.and_then(|status| status.split_whitespace().next());
-        let status = status.unwrap_or(if exchange.is_error { "refused" } else { "completed" }).to_owned();
-        let summary = said.unwrap_or(if is_plain { text.trim() } else { "" }).to_owned();
-        let findings = findings.unwrap_or_default().lines().map(str::to_owned).collect();
-        Self { status, report: Report { summary, findings } }
+        let stated = exchange.output.lines().find_map(|line| line.strip_prefix("status:")?.split_whitespace().next());
+        let status = stated.unwrap_or(if exchange.is_error { "refused" } else { "completed" }).to_owned();
+        let parts = ReportParts::parse(&exchange.output);
+        let findings = parts.findings.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
+        Self { status, report: Report::new(parts.answer.unwrap_or(parts.summary), findings) }
     }
 
     /// Returns `true` if the subagent said all it had to say.
@@ -124,32 +130,6 @@ pub(super) fn shorten(lines: &mut Vec<String>, most: usize) {
     }
 }
 
-/// A way to an answer: stages of calls, then a report.
-///
-/// A stage is a pure function of what the stages before it found.
-pub(super) trait AnswerPart {
-    /// Returns the calls of stage `n`, counted from 0, or `None` past the last stage.
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>>;
-
-    /// Returns the words said before the calls of stage `n`.
-    fn opening(&self, _n: usize) -> String {
-        String::new()
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report;
-}
-
-/// An answer that needs no tool.
-impl AnswerPart for Report {
-    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        None
-    }
-
-    fn report(&self, _evidence: &Evidence) -> Report {
-        self.clone()
-    }
-}
-
 impl CitedPlace {
     /// Leaves out a place that stands before already, whatever it was called there.
     pub(super) fn keep_first(places: &mut Vec<Self>) {
@@ -161,43 +141,46 @@ impl CitedPlace {
         format!("`{}:{}`", self.path, self.line)
     }
 
+    /// Names what stands here.
+    pub(super) fn label(&self) -> String {
+        let is_named = self.kind != "file" && !self.name.is_empty();
+        if is_named { format!("{} `{}`", self.kind, self.name) } else { self.kind.clone() }
+    }
+
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
-        let head = format!("- {} {}", self.cite(), self.label);
+        let head = format!("- {} {}", self.cite(), self.label());
         // What is said of a definition or a file is a text put together from its lines, not one line as it stands.
-        let is_told = self.label == "file" || self.is_definition();
-        match (self.text.is_empty(), is_told) {
-            (true, _) => head,
-            (false, true) => format!("{head}: {}", safe(&clip(&self.text, 200))),
-            (false, false) => format!("{head}: `{}`", quotable(&self.text)),
+        let is_told = self.kind == "file" || self.is_definition();
+        match if is_told { &self.doc } else { &self.text } {
+            text if text.is_empty() => head,
+            text if is_told => format!("{head}: {}", safe(&clip(text, 200))),
+            text => format!("{head}: `{}`", quotable(text)),
         }
     }
 
     /// Returns `true` if a definition begins here.
     fn is_definition(&self) -> bool {
-        self.label.ends_with('`') && !self.label.starts_with("use")
+        !self.name.is_empty() && self.kind != "file" && !self.kind.starts_with("use")
     }
 
     /// Says in one sentence what stands here, as far as its lines show.
     pub(super) fn statement(&self, lines: &BTreeMap<usize, String>) -> String {
-        let (cite, label, told) = (self.cite(), &self.label, sentence(&self.text, 240));
-        match label.as_str() {
+        let (cite, label, told) = (self.cite(), self.label(), sentence(&self.doc, 240));
+        match self.kind.as_str() {
             "file" if told.is_empty() => return format!("The file begins at {cite}."),
             "file" => return format!("{told} ({cite})."),
             "setting" => return format!("{cite} has `{}`.", quotable(&self.text)),
             _ if !self.is_definition() => return format!("The closest place is {cite}: `{}`.", quotable(&self.text)),
             _ => {}
         }
-        let is_value = ["constant ", "variable ", "property ", "field "].iter().any(|kind| label.starts_with(kind));
+        let is_value = ["constant", "variable", "property", "field"].contains(&self.kind.as_str());
         let value = lines.get(&self.line).and_then(|line| line.split_once(" = ")).filter(|_| is_value);
         let value = value.map(|(_, value)| value.trim().trim_end_matches([';', ',']));
         let is_plain = |value: &&str| value.len() < 80 && !value.ends_with(['(', '{', '[', '\\']);
         let end = if told.is_empty() { ".".to_owned() } else { format!(": {told}.") };
         match value.filter(is_plain) {
-            Some(value) => {
-                let name = label.split('`').nth(1).unwrap_or_default();
-                format!("`{name}` is `{}` ({cite}){end}", quotable(value))
-            }
+            Some(value) => format!("`{}` is `{}` ({cite}){end}", self.name, quotable(value)),
             None if told.is_empty() => format!("The {label} is defined at {cite}."),
             None => format!("The {label} at {cite}{end}"),
         }

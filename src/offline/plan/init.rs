@@ -10,8 +10,8 @@ use serde_json::json;
 use super::answer::how_to_connect;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
-use crate::offline::report::{AnswerPart, Report};
-use crate::offline::request::Topic;
+use crate::offline::report::{Report, Reported};
+use crate::offline::tables::Topic;
 
 /// What the user's message is, whose first line tells it.
 const TASK: &str = include_str!("../../../assets/prompts/init.md");
@@ -29,75 +29,40 @@ pub(crate) fn is_wanted(task: &str) -> bool {
     TASK.lines().next().is_some_and(|line| task.starts_with(line))
 }
 
-/// The parts that tell what the file says.
-pub(crate) struct WriteMemory([(&'static str, Box<dyn AnswerPart>); 4]);
-
-impl WriteMemory {
-    pub(crate) fn new() -> Self {
-        Self(SECTIONS.map(|(heading, topic)| (heading, project::part(topic, ""))))
+/// Writes the file, unless there is one.
+pub(crate) fn answer(evidence: &Evidence) -> Reported {
+    let look = PlannedCall::glob("{AGENTS.md,CLAUDE.md,.claude/CLAUDE.md}");
+    evidence.ask([look.clone()])?;
+    let names = [FILE, "CLAUDE.md", ".claude/CLAUDE.md"];
+    if let Some(path) = evidence.paths(&look).into_iter().find(|path| names.contains(&path.as_str())) {
+        let why = "is there already, and stays as it is: to improve it takes a language model. To connect one:";
+        return Ok(Report::say(format!("`{path}` {why} {}.", how_to_connect())));
     }
-
-    fn write(&self, evidence: &Evidence) -> PlannedCall {
-        let mut text = "# For agents\n".to_owned();
-        for (heading, part) in &self.0 {
-            let report = part.report(evidence);
-            if !report.findings.is_empty() || cites(&report.summary) {
-                let _ = write!(text, "\n## {heading}\n\n{}\n", report.summary.trim());
-            }
+    // All are asked for before the first is waited for.
+    let reports = SECTIONS.map(|(heading, topic)| (heading, project::answer(topic, "", evidence)));
+    let mut text = "# For agents\n".to_owned();
+    for (heading, report) in reports {
+        let report = report?;
+        if !report.findings.is_empty() || cites(&report.summary) {
+            let _ = write!(text, "\n## {heading}\n\n{}\n", report.summary.trim());
         }
-        PlannedCall::new("Write", json!({ "file_path": FILE, "content": text }))
     }
+    let write = PlannedCall::new("Write", json!({ "file_path": FILE, "content": text }));
+    evidence.ask([write.clone()])?;
+    Ok(Report::say(match evidence.find(&write) {
+        None => format!("`{FILE}` was not written: the tool Write is not on offer here."),
+        Some(exchange) if exchange.is_error => {
+            format!("`{FILE}` was not written. {}", exchange.output.lines().next().unwrap_or_default())
+        }
+        Some(_) => format!(
+            "Wrote `{FILE}` with what the project says of itself, each fact with its place. Agents read it from your next \
+             message on. Add what no file says: `/memory` opens it, and `#text` adds a line."
+        ),
+    }))
 }
 
 /// Returns `true` if a text names a place, as in `Cargo.toml:5`.
 fn cites(text: &str) -> bool {
     let is_place = |code: &str| code.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
     text.split('`').skip(1).step_by(2).any(is_place)
-}
-
-fn look() -> PlannedCall {
-    PlannedCall::glob("{AGENTS.md,CLAUDE.md,.claude/CLAUDE.md}")
-}
-
-/// Returns the file that is there already.
-fn present(evidence: &Evidence) -> Option<String> {
-    let names = [FILE, "CLAUDE.md", ".claude/CLAUDE.md"];
-    evidence.paths(&look()).into_iter().find(|path| names.contains(&path.as_str()))
-}
-
-impl AnswerPart for WriteMemory {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        let Some(n) = n.checked_sub(1) else { return Some(vec![look()]) };
-        let calls = |n| -> Vec<PlannedCall> {
-            let stages = self.0.iter().filter_map(|(_, part)| part.stage(n, evidence));
-            stages.flatten().fold(Vec::new(), |mut calls, call| {
-                calls.extend((!calls.contains(&call)).then_some(call));
-                calls
-            })
-        };
-        match calls(n) {
-            _ if present(evidence).is_some() => None,
-            calls if !calls.is_empty() => Some(calls),
-            _ => (n > 0 && !calls(n - 1).is_empty()).then(|| vec![self.write(evidence)]),
-        }
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report {
-        let written = self.write(evidence);
-        let summary = match (present(evidence), evidence.find(&written)) {
-            (Some(path), _) => format!(
-                "`{path}` is there already, and stays as it is: to improve it takes a language model. To connect one: {}.",
-                how_to_connect()
-            ),
-            (None, None) => format!("`{FILE}` was not written: the tool Write is not on offer here."),
-            (None, Some(exchange)) if exchange.is_error => {
-                format!("`{FILE}` was not written. {}", exchange.output.lines().next().unwrap_or_default())
-            }
-            (None, Some(_)) => format!(
-                "Wrote `{FILE}` with what the project says of itself, each fact with its place. Agents read it from your next \
-                 message on. Add what no file says: `/memory` opens it, and `#text` adds a line."
-            ),
-        };
-        Report { summary, ..Report::default() }
-    }
 }

@@ -1,69 +1,38 @@
-//! The parts that answer a request, done by one agent.
+//! What answers a request, done by one agent.
 //!
-//! Owns the choice of parts, and what of a task tells what to look for. Leaves searching and reading to the parts.
+//! Owns which search or look answers it, and what of a task tells what to look for. Leaves searching and reading to those.
 
 use super::answer::{decline, help, unclear};
-use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::project;
-use crate::offline::project::files::Files;
-use crate::offline::report::{AnswerPart, Report};
+use crate::offline::evidence::Evidence;
+use crate::offline::project::{self, SIDES, files};
+use crate::offline::report::{Report, Reported};
 use crate::offline::request::{self, Intent};
 use crate::offline::search;
 use crate::offline::text::lists;
 use crate::offline::text::terms::Terms;
 
-/// One or more parts that proceed side by side.
-pub(crate) struct Inquiry {
-    parts: Vec<Box<dyn AnswerPart>>,
-    /// Said first, where the request asks for more than rules can do.
-    caveat: String,
+/// Does the task of a subagent.
+pub(crate) fn of_task(task: &str, evidence: &Evidence) -> Reported {
+    let what = what(task);
+    answer(&request::read(what), what, evidence)
 }
 
-impl Inquiry {
-    /// Returns the parts that do the task of a subagent.
-    pub(crate) fn of_task(task: &str) -> Self {
-        let what = what(task);
-        Self::of(request::read(what), what)
-    }
-
-    /// Returns the parts that answer a request.
-    pub(crate) fn of(intent: Intent, text: &str) -> Self {
-        let say = |summary| Box::new(Report { summary, ..Report::default() });
-        let part: Box<dyn AnswerPart> = match intent {
-            Intent::Overview { .. } => return Self { parts: project::overview(), caveat: String::new() },
-            Intent::Many(items) => {
-                let parts = items.iter().flat_map(|item| Self::of(request::read(item), item).parts).collect();
-                return Self { parts, caveat: String::new() };
-            }
-            Intent::Partly { first, what } => {
-                return Self { caveat: decline(what), ..Self::of(request::read(&first), &first) };
-            }
-            Intent::Help => say(help()),
-            Intent::Decline { what } => say(decline(what)),
-            Intent::Topic(topic) => project::part(topic, text),
-            Intent::Files { glob } => Box::new(Files::new(&glob)),
-            Intent::Direct(direct) => Box::new(direct),
-            Intent::Question(question) if Terms::of(&question).is_empty() => say(unclear()),
-            Intent::Question(question) => search::best(&subject(&question)),
-        };
-        Self { parts: vec![part], caveat: String::new() }
-    }
-
-    /// Returns a text below the sentence on what rules cannot do, if there is one.
-    pub(crate) fn with_caveat(&self, text: &str) -> String {
-        format!("{}\n\n{text}", self.caveat).trim().to_owned()
-    }
-}
-
-impl AnswerPart for Inquiry {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        let stages: Vec<Vec<PlannedCall>> = self.parts.iter().filter_map(|part| part.stage(n, evidence)).collect();
-        (!stages.is_empty()).then(|| stages.concat())
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report {
-        let report = Report::join(self.parts.iter().map(|part| part.report(evidence)).collect());
-        Report { summary: self.with_caveat(&report.summary), ..report }
+/// Answers a request.
+pub(crate) fn answer(intent: &Intent, text: &str, evidence: &Evidence) -> Reported {
+    match intent {
+        Intent::Overview { .. } => Report::join(SIDES.map(|(topic, ..)| project::answer(topic, "", evidence))),
+        Intent::Many(items) => Report::join(items.iter().map(|item| answer(&request::read(item), item, evidence))),
+        Intent::Partly { first, what } => {
+            let report = answer(&request::read(first), first, evidence)?;
+            Ok(Report { summary: format!("{}\n\n{}", decline(what), report.summary), ..report })
+        }
+        Intent::Help => Ok(Report::say(help())),
+        Intent::Decline { what } => Ok(Report::say(decline(what))),
+        Intent::Topic(topic) => project::answer(*topic, text, evidence),
+        Intent::Files { glob } => files::answer(glob, evidence),
+        Intent::Direct(direct) => direct.answer(evidence),
+        Intent::Question(question) if Terms::of(question).is_empty() => Ok(Report::say(unclear())),
+        Intent::Question(question) => search::best(&subject(question), evidence),
     }
 }
 

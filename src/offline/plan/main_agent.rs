@@ -5,18 +5,18 @@
 
 use std::fmt::Write as _;
 
-use super::answer::{own_words, sections};
-use super::init::{self, WriteMemory};
-use super::inquiry::Inquiry;
+use super::answer::{decline, own_words, sections};
+use super::{init, inquiry};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
-use crate::offline::report::{AnswerPart, Received, Report};
+use crate::offline::report::{Received, Report, Reported};
 use crate::offline::request::{self, Intent, mentions};
 use crate::offline::text::terms::Terms;
 
-pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPart> {
+/// Answers the user: hands out tasks, and looks itself where no subagent reports anything.
+pub(crate) fn answer(evidence: &Evidence) -> Reported {
     if init::is_wanted(evidence.task()) {
-        return Box::new(WriteMemory::new());
+        return init::answer(evidence);
     }
     let text = without_name(evidence.task(), evidence.project());
     let (text, agents) = mentions(&text).unwrap_or((text, Vec::new()));
@@ -25,7 +25,33 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPart> {
     if tasks.is_empty() {
         tasks = tasks_for(&intent, &text);
     }
-    Box::new(Delegation { tasks, own: Inquiry::of(intent, &text) })
+    evidence.ask(tasks.iter().cloned())?;
+    let read = |task: &PlannedCall| Some((title(task).to_owned(), Received::read(evidence.find(task)?)));
+    let received: Vec<(String, Received)> = tasks.iter().filter_map(read).collect();
+    let mut summary = if received.iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty()) {
+        let caveat = if let Intent::Partly { what, .. } = &intent { decline(what) } else { String::new() };
+        format!("{caveat}\n\n{}", sections(&received)).trim().to_owned()
+    } else {
+        own_words(&inquiry::answer(&intent, &text, evidence)?)
+    };
+    if summary.is_empty() {
+        summary.push_str("The subagents reported nothing.");
+    }
+    let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
+    if !notes.is_empty() {
+        let _ = write!(summary, "\n\n> {}", notes.join(" "));
+    }
+    Ok(Report::say(summary))
+}
+
+/// Returns the words said before tasks are handed out.
+pub(crate) fn opening(calls: &[PlannedCall]) -> String {
+    let tasks = calls.iter().filter(|call| call.name == "Agent");
+    match tasks.map(title).collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        [title] => format!("Starting a subagent: {title}."),
+        titles => format!("Starting {} subagents: {}.", titles.len(), titles.join("; ")),
+    }
 }
 
 /// Returns the tasks that a request is divided into; none for what takes no subagent.
@@ -77,58 +103,4 @@ fn without_name(text: &str, project: Option<&str>) -> String {
 
 fn title(task: &PlannedCall) -> &str {
     task.argument("description")
-}
-
-/// Tasks handed out, and the inquiry that answers where no subagent does.
-struct Delegation {
-    tasks: Vec<PlannedCall>,
-    own: Inquiry,
-}
-
-impl Delegation {
-    fn received(&self, evidence: &Evidence) -> Vec<(String, Received)> {
-        let read = |task: &PlannedCall| Some((title(task).to_owned(), Received::read(evidence.find(task)?)));
-        self.tasks.iter().filter_map(read).collect()
-    }
-
-    /// Returns `true` if any subagent reported anything.
-    fn is_answered(&self, evidence: &Evidence) -> bool {
-        self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
-    }
-}
-
-impl AnswerPart for Delegation {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        match n.checked_sub(1) {
-            None => Some(self.tasks.clone()),
-            Some(_) if self.is_answered(evidence) => None,
-            Some(n) => self.own.stage(n, evidence),
-        }
-    }
-
-    fn opening(&self, n: usize) -> String {
-        let titles: Vec<&str> = self.tasks.iter().map(title).collect();
-        match (n, titles.as_slice()) {
-            (0, [title]) => format!("Starting a subagent: {title}."),
-            (0, [_, ..]) => format!("Starting {} subagents: {}.", titles.len(), titles.join("; ")),
-            _ => String::new(),
-        }
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report {
-        let received = self.received(evidence);
-        let mut summary = if self.is_answered(evidence) {
-            self.own.with_caveat(&sections(&received))
-        } else {
-            own_words(&self.own.report(evidence))
-        };
-        if summary.trim().is_empty() {
-            summary.push_str("The subagents reported nothing.");
-        }
-        let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
-        if !notes.is_empty() {
-            let _ = write!(summary, "\n\n> {}", notes.join(" "));
-        }
-        Report { summary, ..Report::default() }
-    }
 }

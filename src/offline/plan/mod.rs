@@ -1,7 +1,7 @@
-//! From a request to a reply: what the main agent and subagents do, and how far they have come.
+//! From a request to a reply: what the main agent and subagents do.
 //!
-//! Owns the reply and the walk through stages. Leaves the stages to its modules. Invariant: pure; progress is read off the
-//! transcript, so the same request always gets the same reply.
+//! Owns the reply. Leaves what to ask for and to say to its modules. Invariant: pure; progress is read off the transcript,
+//! so the same request always gets the same reply.
 
 pub(crate) mod answer;
 mod init;
@@ -9,8 +9,6 @@ mod inquiry;
 mod main_agent;
 
 use super::evidence::{Evidence, PlannedCall};
-use super::report::AnswerPart;
-use inquiry::Inquiry;
 
 /// What the model says next. Without calls it is the final answer.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,26 +18,15 @@ pub struct PlannedReply {
     pub calls: Vec<PlannedCall>,
 }
 
-/// No plan has more stages than this.
-const MAX_STAGES: usize = 12;
-
-/// Returns the calls of the first stage that is not done yet, or the last words. What was asked once is not asked again,
-/// which is how the walk knows where it stands.
+/// Returns the calls that the answer has yet to ask for, or the answer. It is put together anew each time, which is how it
+/// is known what is still open.
 pub(crate) fn reply(evidence: &Evidence) -> PlannedReply {
     let is_main = evidence.is_main_agent();
-    let part: Box<dyn AnswerPart> =
-        if is_main { main_agent::choose(evidence) } else { Box::new(Inquiry::of_task(evidence.task())) };
-    if evidence.rounds() < MAX_STAGES && !evidence.must_end() {
-        for n in 0..MAX_STAGES {
-            let Some(mut calls) = part.stage(n, evidence) else { break };
-            calls.retain(|call| evidence.offers(&call.name) && evidence.find(call).is_none());
-            calls.dedup();
-            if !calls.is_empty() {
-                return PlannedReply { text: part.opening(n), calls };
-            }
-        }
-    }
-    let report = part.report(evidence);
+    let report = if is_main { main_agent::answer(evidence) } else { inquiry::of_task(evidence.task(), evidence) };
+    let Ok(report) = report else {
+        let calls = evidence.wanted();
+        return PlannedReply { text: main_agent::opening(&calls), calls };
+    };
     // The last words of a subagent always carry a `<summary>`.
     let text = if is_main { answer::own_words(&report) } else { report.render(evidence) };
     PlannedReply { text, calls: Vec::new() }

@@ -1,6 +1,6 @@
 //! The project as a whole: what it is, what it needs, how it is tested, what its files do.
 //!
-//! Owns which part looks at which side of a project. Leaves looking to its modules. Invariant: every topic has a part.
+//! Owns which module looks at which side of a project. Leaves looking to its modules. Invariant: every topic has an answer.
 
 mod dependencies;
 mod facts;
@@ -8,23 +8,21 @@ pub(crate) mod files;
 mod manifest;
 mod testing;
 
-use dependencies::Dependencies;
-use facts::StatedFacts;
-use testing::Testing;
-
-use super::report::AnswerPart;
-use super::request::{Topic, beside};
-use super::search::history::GitHistory;
+use super::evidence::Evidence;
+use super::report::Reported;
+use super::request::beside;
+use super::search::history;
+use super::tables::Topic;
 use super::text::terms::Terms;
 
-/// Returns the part that looks at one side of the project. `text` may name what is asked for in particular.
-pub(super) fn part(topic: Topic, text: &str) -> Box<dyn AnswerPart> {
+/// Looks at one side of the project. `text` may name what is asked for in particular.
+pub(super) fn answer(topic: Topic, text: &str, evidence: &Evidence) -> Reported {
     match topic {
-        Topic::Tests => Box::new(Testing::default()),
-        Topic::TestRun => Box::new(Testing { run: Some(Terms::of(text).without("test tests run project")) }),
-        Topic::GitHistory => Box::new(GitHistory::default()),
-        Topic::Dependencies => Box::new(Dependencies { named: beside(topic, text) }),
-        _ => Box::new(StatedFacts(topic)),
+        Topic::Tests => testing::answer(None, evidence),
+        Topic::TestRun => testing::answer(Some(&Terms::of(text).without("test tests run project")), evidence),
+        Topic::GitHistory => history::log(None, evidence),
+        Topic::Dependencies => dependencies::answer(&beside(topic, text), evidence),
+        _ => facts::answer(topic, evidence),
     }
 }
 
@@ -35,7 +33,3 @@ pub(super) const SIDES: [(Topic, &str, &str); 4] = [
     (Topic::Tests, "Tests", "Find what testing framework this project uses"),
     (Topic::GitHistory, "Recent history", "Look at the recent history of this project"),
 ];
-
-pub(super) fn overview() -> Vec<Box<dyn AnswerPart>> {
-    SIDES.map(|(topic, ..)| part(topic, "")).into()
-}

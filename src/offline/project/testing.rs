@@ -1,90 +1,82 @@
 //! How the project is tested: frameworks, test files, the command.
 //!
-//! Owns the table of frameworks. Leaves dependencies in general to `package`. Invariant: a framework is named only with the
-//! line that shows it.
+//! Owns which framework counts, and the command. Leaves what frameworks look like to `tables`, and dependencies in general to
+//! `dependencies`. Invariant: a framework is named only with the line that shows it.
 
 use std::cmp::Reverse;
 
-use regex::RegexBuilder;
-
 use super::manifest;
 use crate::offline::evidence::{CitedPlace, Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, Report};
+use crate::offline::report::{Report, Reported};
+use crate::offline::tables::{Framework, Pattern, tables};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::terms::Terms;
-
-#[derive(Debug, Default)]
-pub(crate) struct Testing {
-    /// Set where it is asked how the tests are run: which of them, if some are named.
-    pub(crate) run: Option<Terms>,
-}
-
-/// A framework: its name, what names it in a manifest, what uses it in a source, the command that runs the tests.
-///
-/// In a package file only a key is a dependency; a script may use any word. Where the command is empty, the build tool has
-/// one.
-type Framework = (&'static str, &'static str, &'static str, &'static str);
-
-const UNITTEST: &str = r"^\s*(import unittest\b|from unittest import (\w+, )*TestCase)|\bunittest\.TestCase";
-const PLAYWRIGHT: &str = r#"^\s*"(@playwright/\S+|playwright)":"#;
-
-const FRAMEWORKS: [Framework; 12] = [
-    ("pytest", r#"(^\s*|["'\[.:])pytest\b"#, r"^\s*(import|from) pytest\b", "python -m pytest"),
-    ("unittest", "", UNITTEST, "python -m unittest"),
-    ("the built-in Rust test harness (cargo test)", "", r"^\s*#\[((\w+::)*test\b|cfg\(test\))", "cargo test"),
-    ("Jest", r#"^\s*"(\S+/jest|@jest/\S+|jest)":"#, r#"(from|require\() *['"]@jest|\bjest\.fn"#, "npx jest"),
-    ("Vitest", r#"^\s*"(@vitest/\S+|vitest)":"#, r#"(from|require\() *['"]vitest"#, "npx vitest run"),
-    ("Mocha", r#"^\s*"(\S+/)?mocha":"#, r#"(from|require\() *['"]mocha"#, "npx mocha"),
-    ("node:test", "", r#"(from|require\() *['"]node:test"#, "node --test"),
-    ("the standard Go testing package (go test)", "", r#"\*testing\.T\b|^\s*(import )?"testing""#, "go test ./..."),
-    ("JUnit", r"(>|implementation.*)[\w.-]*junit", r"^\s*import (static )?org\.junit", ""),
-    ("RSpec", r"\brspec\b", r"\bRSpec\.describe|require 'spec_helper", "bundle exec rspec"),
-    ("PHPUnit", r#"^\s*"phpunit/"#, r"\bPHPUnit\\Framework", "vendor/bin/phpunit"),
-    ("GoogleTest", r"\bgtest", r"gtest/gtest\.h", "ctest"),
-];
-
-/// What stands beside a framework, and counts only if it is declared: sources speak of many things.
-const BESIDE: [Framework; 5] = [
-    ("Hypothesis", r#"(^\s*|["'\[.:])hypothesis\b"#, r"^\s*(import|from) hypothesis\b", ""),
-    ("proptest", r"^\s*(\[\S*\.)?proptest\b", r"^\s*(use proptest|proptest!)", ""),
-    ("criterion", r"^\s*(\[\S*\.)?criterion\b", r"^\s*use criterion", ""),
-    ("insta", r"^\s*(\[\S*\.)?insta\b", r"^\s*(use )?insta::", ""),
-    ("Playwright", PLAYWRIGHT, r#"(from|require\() *['"]@playwright"#, ""),
-];
 
 const MANIFESTS: &str = "**/{Cargo.toml,package.json,pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,requirements*.txt,*.in,\
     Makefile,go.mod,pom.xml,build.gradle,build.gradle.kts,Gemfile,composer.json,CMakeLists.txt}";
 
-/// Returns an alternative of the patterns of all frameworks.
-fn any(pattern: fn(&Framework) -> &'static str) -> String {
-    let all: Vec<&str> = FRAMEWORKS.iter().chain(&BESIDE).map(pattern).filter(|pattern| !pattern.is_empty()).collect();
-    all.join("|")
+/// Finds lines that fit any of some patterns.
+fn lines(pattern: fn(&Framework) -> &Pattern, files: &str, most: usize) -> PlannedCall {
+    let all: Vec<&str> = tables().frameworks.iter().filter_map(|row| Some(pattern(row).0.as_ref()?.as_str())).collect();
+    PlannedCall::grep(&all.join("|"), files, most)
 }
 
-fn manifest_lines() -> PlannedCall {
-    PlannedCall::grep_in(&any(|row| row.1), MANIFESTS, 200)
+/// Tells the frameworks and the command; where it is asked how the tests are run, the command alone, of those `run` names.
+pub(crate) fn answer(run: Option<&Terms>, evidence: &Evidence) -> Reported {
+    let declared = lines(|row| &row.manifest, MANIFESTS, 200);
+    let used = lines(|row| &row.source, "**/*", 400);
+    // Lines of package files that may be scripts.
+    let scripts = PlannedCall::grep(r#"^\s{2,8}"[\w:-]+": *".+""#, "{package,composer}.json", 100);
+    let targets = PlannedCall::grep("^(test|tests|check):", "Makefile", 10);
+    let listing = manifest::found(evidence);
+    evidence.ask([&declared, &used, &scripts, &targets].map(Clone::clone))?;
+    let manifests = listing?;
+    let shown = shown(evidence.hits(&declared, "manifest"), evidence.hits(&used, "source"));
+    let usual = || {
+        let usual = shown.iter().map(|(framework, _)| framework.command.as_str()).find(|command| !command.is_empty());
+        let by_tool = manifests.iter().find_map(|path| manifest::test_command(path));
+        usual.or(by_tool).filter(|_| !shown.is_empty()).map(|command| format!("`{command}`, the usual command"))
+    };
+    let script = script(evidence.hits(&scripts, "script"), run);
+    let command = script.or_else(|| target(&evidence.hits(&targets, "target"))).or_else(usual);
+    let command = command.map(|command| format!("Run the tests with {command}."));
+    let cite = |(framework, hits): &(&Framework, Vec<CitedPlace>)| {
+        Some(format!("{} ({})", framework.name, hits.first()?.cite()))
+    };
+    let mut all = shown.iter().filter_map(cite);
+    let tested = all.next().map(|first| match all.take(4).collect::<Vec<_>>() {
+        others if others.is_empty() => format!("This project is tested with {first}."),
+        others => format!("This project is tested with {first}; it also has {}.", others.join(", ")),
+    });
+    let summary = match (tested, command) {
+        (_, Some(command)) if run.is_some() => command,
+        (Some(tested), command) => format!("{tested} {}", command.unwrap_or_default()).trim_end().to_owned(),
+        (None, _) => "I found no testing framework, none that I know.".to_owned(),
+    };
+    let bullets = shown.into_iter().take(6).flat_map(|(framework, mut hits)| {
+        hits.dedup_by(|a, b| a.path == b.path);
+        hits.into_iter().take(3).map(|hit| CitedPlace { kind: framework.name.clone(), ..hit }.bullet())
+    });
+    Ok(Report::new(summary, bullets.collect()))
 }
 
-fn source_lines() -> PlannedCall {
-    PlannedCall::grep(&any(|row| row.2), 400)
-}
-
-/// Returns the frameworks that lines show, those first that most show, each with its lines.
-fn shown(evidence: &Evidence) -> Vec<(&'static Framework, Vec<CitedPlace>)> {
+/// Returns the frameworks that lines of manifests and sources show, those first that most show, each with its lines.
+fn shown(mut declared: Vec<CitedPlace>, mut used: Vec<CitedPlace>) -> Vec<(&'static Framework, Vec<CitedPlace>)> {
     let counts = |hit: &CitedPlace| paths::area(&hit.path) != Area::Foreign && !paths::is_fixture(&hit.path);
-    let mut manifest = evidence.hits(&manifest_lines(), "manifest");
-    manifest.retain(counts);
-    manifest.sort_by_key(|hit| (hit.path.matches('/').count(), hit.line));
-    let mut source = evidence.hits(&source_lines(), "source");
-    source.retain(|hit| counts(hit) && paths::is_source(&hit.path));
-    source.sort_by_key(|hit| hit.text.contains("cfg(test)"));
+    declared.retain(counts);
+    declared.sort_by_key(|hit| (hit.path.matches('/').count(), hit.line));
+    used.retain(|hit| counts(hit) && paths::is_source(&hit.path));
+    used.sort_by_key(|hit| hit.text.contains("cfg(test)"));
+    let fitting = |pattern: &Pattern, lines: &[CitedPlace]| -> Vec<CitedPlace> {
+        let fits = |hit: &&CitedPlace| pattern.0.as_ref().is_some_and(|pattern| pattern.is_match(&hit.text));
+        lines.iter().filter(fits).cloned().collect()
+    };
     let mut all = Vec::new();
-    for (at, framework) in FRAMEWORKS.iter().chain(&BESIDE).enumerate() {
-        let (declared, used) = (matching(framework.1, &manifest), matching(framework.2, &source));
+    for framework in &tables().frameworks {
+        let (declared, used) = (fitting(&framework.manifest, &declared), fitting(&framework.source, &used));
         let weight = declared.len().min(2) * 4 + used.len().min(6);
-        let is_beside = at >= FRAMEWORKS.len();
-        if weight > 0 && !(is_beside && declared.is_empty()) {
-            all.push((is_beside, Reverse(weight), framework, [declared, used].concat()));
+        if weight > 0 && !(framework.beside && declared.is_empty()) {
+            all.push((framework.beside, Reverse(weight), framework, [declared, used].concat()));
         }
     }
     all.sort_by_key(|(is_beside, weight, ..)| (*is_beside, *weight));
@@ -93,79 +85,25 @@ fn shown(evidence: &Evidence) -> Vec<(&'static Framework, Vec<CitedPlace>)> {
     all.into_iter().map(|(_, _, framework, hits)| (framework, hits)).collect()
 }
 
-/// Returns the lines that a pattern fits, none for an empty pattern.
-fn matching(pattern: &str, lines: &[CitedPlace]) -> Vec<CitedPlace> {
-    let Ok(compiled) = RegexBuilder::new(pattern).case_insensitive(true).build() else { return Vec::new() };
-    lines.iter().filter(|hit| !pattern.is_empty() && compiled.is_match(&hit.text)).cloned().collect()
-}
-
-impl AnswerPart for Testing {
-    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        match n {
-            0 => Some(vec![manifest_lines(), source_lines(), manifest::manifests(), scripts(), targets()]),
-            _ => None,
-        }
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report {
-        let shown = shown(evidence);
-        let run = command(evidence, &shown, self.run.as_ref()).map(|run| format!("Run the tests with {run}."));
-        let cite = |(framework, hits): &(&Framework, Vec<CitedPlace>)| {
-            Some(format!("{} ({})", framework.0, hits.first()?.cite()))
-        };
-        let mut all = shown.iter().filter_map(cite);
-        let tested = all.next().map(|first| match all.take(4).collect::<Vec<_>>() {
-            others if others.is_empty() => format!("This project is tested with {first}."),
-            others => format!("This project is tested with {first}; it also has {}.", others.join(", ")),
-        });
-        let summary = match (tested, run) {
-            (_, Some(run)) if self.run.is_some() => run,
-            (Some(tested), run) => format!("{tested} {}", run.unwrap_or_default()).trim_end().to_owned(),
-            (None, _) => "I found no testing framework, none that I know.".to_owned(),
-        };
-        let lines = shown.into_iter().take(6).flat_map(|(framework, mut hits)| {
-            hits.dedup_by(|a, b| a.path == b.path);
-            hits.into_iter().take(3).map(|hit| CitedPlace { label: framework.0.to_owned(), ..hit }.bullet())
-        });
-        Report { summary, findings: lines.collect() }
-    }
-}
-
-/// Returns the command that runs the tests: the project's own script or target, else the framework's usual one.
-fn command(evidence: &Evidence, shown: &[(&Framework, Vec<CitedPlace>)], named: Option<&Terms>) -> Option<String> {
-    let mut lines = evidence.hits(&scripts(), "script");
+/// Returns the project's own script for tests, or one that is asked for: lines are `"name": "command"`.
+fn script(mut lines: Vec<CitedPlace>, named: Option<&Terms>) -> Option<String> {
     lines.sort_by_key(|hit| hit.path.matches('/').count());
-    let scripts: Vec<(CitedPlace, String, String)> = lines.into_iter().filter_map(script).collect();
-    let asked = scripts.iter().find(|(_, name, _)| named.is_some_and(|terms| terms.told(name) > 0));
-    if let Some((hit, name, text)) = asked.or_else(|| scripts.iter().find(|(_, name, _)| name == "test")) {
-        let runner = if hit.path.ends_with("composer.json") { "composer" } else { "npm" };
-        let word = if name == "test" { "test".to_owned() } else { format!("run {name}") };
-        return Some(format!("`{runner} {word}`, which is `{text}` ({})", hit.cite()));
-    }
-    let targets = evidence.hits(&targets(), "target");
-    let target =
-        |name: &&str| targets.iter().find(|hit| !hit.path.contains('/') && hit.text.starts_with(&format!("{name}:")));
-    if let Some(hit) = ["test", "check", "tests"].iter().find_map(target) {
-        return Some(format!("`make {}` ({})", hit.text.split(':').next().unwrap_or_default(), hit.cite()));
-    }
-    let usual = shown.iter().map(|(framework, _)| framework.3).find(|command| !command.is_empty());
-    let by_tool = manifest::found(evidence).iter().find_map(|path| manifest::test_command(path));
-    usual.or(by_tool).filter(|_| !shown.is_empty()).map(|command| format!("`{command}`, the usual command"))
+    let read = |hit: &CitedPlace| {
+        let (name, text) = hit.text.trim().strip_prefix('"')?.split_once("\":")?;
+        Some((name.to_owned(), text.trim().trim_end_matches(',').trim_matches('"').to_owned(), hit.clone()))
+    };
+    let scripts: Vec<(String, String, CitedPlace)> = lines.iter().filter_map(read).collect();
+    let asked = scripts.iter().find(|(name, ..)| named.is_some_and(|terms| terms.told(name) > 0));
+    let (name, text, hit) = asked.or_else(|| scripts.iter().find(|(name, ..)| name == "test"))?;
+    let runner = if hit.path.ends_with("composer.json") { "composer" } else { "npm" };
+    let word = if name == "test" { "test".to_owned() } else { format!("run {name}") };
+    Some(format!("`{runner} {word}`, which is `{text}` ({})", hit.cite()))
 }
 
-/// Lines of package files that may be scripts.
-fn scripts() -> PlannedCall {
-    PlannedCall::grep_in(r#"^\s{2,8}"[\w:-]+": *".+""#, "{package,composer}.json", 100)
-}
-
-fn targets() -> PlannedCall {
-    PlannedCall::grep_in("^(test|tests|check):", "Makefile", 10)
-}
-
-/// Reads `"name": "command"`.
-fn script(hit: CitedPlace) -> Option<(CitedPlace, String, String)> {
-    let (name, text) = hit.text.trim().strip_prefix('"')?.split_once("\":")?;
-    let text = text.trim().trim_end_matches(',').trim_matches('"').to_owned();
-    let name = name.to_owned();
-    Some((hit, name, text))
+/// Returns the project's own target for tests.
+fn target(lines: &[CitedPlace]) -> Option<String> {
+    let of =
+        |name: &&str| lines.iter().find(|hit| !hit.path.contains('/') && hit.text.starts_with(&format!("{name}:")));
+    let hit = ["test", "check", "tests"].iter().find_map(of)?;
+    Some(format!("`make {}` ({})", hit.text.split(':').next().unwrap_or_default(), hit.cite()))
 }

@@ -4,7 +4,7 @@
 //! exactly what the request says; what is not shown of the output is counted.
 
 use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::{AnswerPart, Report};
+use crate::offline::report::{Report, Reported};
 use crate::offline::text::paths::{self, is_path};
 use crate::offline::text::{clip, lists, strip};
 
@@ -59,14 +59,12 @@ fn view(text: &str) -> Option<Direct> {
 /// Lines of output shown; the tool's own result holds the rest.
 const MOST_LINES: usize = 60;
 
-impl AnswerPart for Direct {
-    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
-        (n == 0).then(|| vec![self.call.clone()])
-    }
-
-    fn report(&self, evidence: &Evidence) -> Report {
+impl Direct {
+    /// Shows what the call gave.
+    pub(crate) fn answer(&self, evidence: &Evidence) -> Reported {
         let (title, call) = (&self.title, &self.call);
-        let say = |text: String| Report { summary: format!("{title} {text}"), ..Report::default() };
+        evidence.ask([call.clone()])?;
+        let say = |text: String| Ok(Report::say(format!("{title} {text}")));
         let Some(exchange) = evidence.find(call) else {
             return say(format!("was not run: the tool {} is not on offer here.", call.name));
         };
@@ -80,26 +78,26 @@ impl AnswerPart for Direct {
         }
         // The sentence above the output says how the command ended.
         let code = output.lines().find_map(|line| line.strip_prefix("[exit ")?.split(']').next());
-        let mut report = match (call.name == "Bash", code, exchange.is_error) {
-            (true, Some(code), _) => say(format!("ended with exit code {}.", code.trim_start_matches("code "))),
-            (true, None, false) => say("ended with exit code 0.".to_owned()),
-            (_, _, true) => say("did not work.".to_owned()),
-            _ => Report { summary: format!("{title}:"), ..Report::default() },
+        let mut summary = match (call.name == "Bash", exchange.is_error) {
+            (true, is_error) if code.is_some() || !is_error => {
+                format!("{title} ended with exit code {}.", code.unwrap_or("0").trim_start_matches("code "))
+            }
+            (_, true) => format!("{title} did not work."),
+            _ => format!("{title}:"),
         };
         let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("[exit ")).collect();
         if lines.is_empty() {
-            report.summary.push_str(" It printed nothing.");
-            return report;
+            summary.push_str(" It printed nothing.");
+            return Ok(Report::say(summary));
         }
         let path = call.argument("file_path");
         let tag = if path.is_empty() { "text".to_owned() } else { paths::fence(path) };
-        report.findings.push(format!("```{tag}"));
-        report.findings.extend(lines.iter().take(MOST_LINES).map(|line| clip(line, 240).replace("```", "'''")));
-        report.findings.push("```".to_owned());
-        if lines.len() > MOST_LINES {
-            let left = lines.len() - MOST_LINES;
-            report.findings.push(format!("\n{left} more lines are in the tool's result."));
+        let shown = lines.iter().take(MOST_LINES).map(|line| clip(line, 240).replace("```", "'''"));
+        let mut findings: Vec<String> = [format!("```{tag}")].into_iter().chain(shown).collect();
+        findings.push("```".to_owned());
+        if let left @ 1.. = lines.len().saturating_sub(MOST_LINES) {
+            findings.push(format!("\n{left} more lines are in the tool's result."));
         }
-        report
+        Ok(Report::new(summary, findings))
     }
 }

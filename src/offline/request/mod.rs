@@ -13,8 +13,9 @@ use vocabulary::{beyond, beyond_at_end, is_overview, topic};
 
 pub(crate) use delegation::mentions;
 pub(crate) use direct::Direct;
-pub(crate) use vocabulary::{Topic, beside};
+pub(crate) use vocabulary::beside;
 
+use crate::offline::tables::Topic;
 use crate::offline::text::paths::extension_of;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, strip};

@@ -3,9 +3,9 @@
 //! Owns telling such questions, and what is a list. Leaves the order to the tool. Invariant: cites only what a tool
 //! showed, and says so where nothing is a list for sure.
 
-use super::symbols::{self, SymbolEntry};
-use super::{Found, Search, UNCERTAIN};
-use crate::offline::evidence::{Evidence, PlannedCall};
+use super::{Found, UNCERTAIN, nothing, symbols};
+use crate::offline::evidence::{CitedPlace, Evidence, PlannedCall};
+use crate::offline::report::Reported;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::terms::{TermWord, Terms, last_segment};
 use crate::offline::text::{contains_any, lists, parts};
@@ -14,6 +14,8 @@ use crate::offline::text::{contains_any, lists, parts};
 const ASKED: usize = 60;
 const ASKED_OF_KIND: usize = 10;
 const LISTED: usize = 20;
+/// Places listed where nothing is a list for sure.
+const NEAREST: usize = 6;
 /// What holds many things, and what each of many things may be.
 const HOLDERS: [&str; 4] = ["enum", "constant", "variable", "property"];
 const TYPES: &str = "class struct module object interface trait";
@@ -33,83 +35,101 @@ const CLOSING: &str =
 /// What may stand behind the thing itself in the name of what holds it.
 const TABLES: &str = "table list all map set sets type kind";
 
-#[derive(Debug)]
-pub(crate) struct Enumeration {
+/// What is asked for.
+struct Enumeration {
     terms: Terms,
     /// What there are many of: the actions, in "the actions a key can be bound to".
     head: TermWord,
 }
 
+/// Answers a question that asks for all of a kind.
+pub(super) fn answer(question: &str, evidence: &Evidence) -> Option<Reported> {
+    let lower = question.trim().to_lowercase();
+    let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
+    let asks = begins(&BEGINNINGS) || begins(&["which ", "what "]) && contains_any(&lower, ENDS);
+    let mut terms = Terms::of(question).without(ASKING);
+    let head = head(&lower)?;
+    if !terms.words.contains(&head) {
+        terms.words.push(head.clone());
+    }
+    asks.then(|| Enumeration { terms, head }.answer(evidence))
+}
+
 impl Enumeration {
-    pub(crate) fn wanted(question: &str) -> Option<Self> {
-        let lower = question.trim().to_lowercase();
-        let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
-        let asks = begins(&BEGINNINGS) || begins(&["which ", "what "]) && contains_any(&lower, ENDS);
-        let mut terms = Terms::of(question).without(ASKING);
-        let head = head(&lower)?;
-        if !terms.words.contains(&head) {
-            terms.words.push(head.clone());
-        }
-        asks.then_some(Self { terms, head })
+    fn search(&self, kind: &str) -> PlannedCall {
+        symbols::definitions(&self.terms.query(), kind, if kind.is_empty() { ASKED } else { ASKED_OF_KIND })
     }
 
-    fn search(&self, kind: Option<&'static str>) -> PlannedCall {
-        symbols::definitions(&self.terms.query(), kind, if kind.is_some() { ASKED_OF_KIND } else { ASKED })
+    fn defined(&self, kind: &str, evidence: &Evidence) -> Vec<CitedPlace> {
+        let mut all = symbols::places(&self.search(kind), evidence);
+        all.retain(|place| paths::area(&place.path) == Area::Source && !paths::is_declaration(&place.path));
+        all
     }
 
-    fn entries(&self, kind: Option<&'static str>, evidence: &Evidence) -> Vec<SymbolEntry> {
-        let mut entries = symbols::entries(&self.search(kind), evidence);
-        entries.retain(|entry| paths::area(&entry.path) == Area::Source && !paths::is_declaration(&entry.path));
-        entries
+    fn answer(&self, evidence: &Evidence) -> Reported {
+        evidence.ask([""].iter().chain(&HOLDERS).map(|kind| self.search(kind)))?;
+        let names = self.terms.names();
+        let all = self.defined("", evidence);
+        let each = self.each(&all);
+        let (summary, places, excerpt) = if let Some(whole) = self.whole(evidence) {
+            (format!("The {} at {} lists them.", whole.label(), whole.cite()), vec![whole], EXCERPT)
+        } else if let Some(first) = each.first() {
+            (format!("{} are named after {names}, the first at {}.", each.len(), first.cite()), each, 0)
+        } else {
+            let nearest = self.nearest(all);
+            let Some(first) = nearest.first() else { return nothing(&names) };
+            (format!("{UNCERTAIN} that lists {names}; the nearest is {}.", first.cite()), nearest, 0)
+        };
+        Found { summary, places, listed: LISTED, excerpt }.report(evidence)
     }
 
     /// Returns `true` for a name that ends with what is asked for: of the log levels, the levels.
-    fn ends(&self, entry: &SymbolEntry) -> bool {
-        let parts = parts(last_segment(&entry.name));
+    fn ends(&self, place: &CitedPlace) -> bool {
+        let parts = parts(last_segment(&place.name));
         let last = parts.iter().rev().find(|part| !lists(TABLES, part));
         last.is_some_and(|part| self.head.matches(part))
     }
 
     /// Returns the one place that holds all: of those that tell most, the first.
-    fn whole(&self, evidence: &Evidence) -> Option<SymbolEntry> {
-        let is_whole = |entry: &SymbolEntry| {
-            let name = last_segment(&entry.name);
+    fn whole(&self, evidence: &Evidence) -> Option<CitedPlace> {
+        let is_whole = |place: &CitedPlace| {
+            let name = last_segment(&place.name);
             let (count, words) = (parts(name).len(), self.terms.words.len());
             let is_many = name.to_lowercase().trim_end_matches(['_', '?', '!']).ends_with('s') || name.contains("able");
-            self.ends(entry) && if entry.kind == "enum" { count <= words + 1 } else { is_many && count <= words + 2 }
+            self.ends(place) && if place.kind == "enum" { count <= words + 1 } else { is_many && count <= words + 2 }
         };
-        let holders = HOLDERS.iter().flat_map(|kind| self.entries(Some(kind), evidence));
-        let wholes: Vec<SymbolEntry> = holders.filter(is_whole).collect();
-        let most = wholes.iter().map(|entry| self.terms.told(&entry.name)).max();
-        wholes.into_iter().find(|entry| Some(self.terms.told(&entry.name)) == most)
+        let holders = HOLDERS.iter().flat_map(|kind| self.defined(kind, evidence));
+        let wholes: Vec<CitedPlace> = holders.filter(is_whole).collect();
+        let most = wholes.iter().map(|place| self.terms.told(&place.name)).max();
+        wholes.into_iter().find(|place| Some(self.terms.told(&place.name)) == most)
     }
 
     /// Returns those that are named so, each by itself, of the folder that has most.
-    fn each(&self, entries: &[SymbolEntry]) -> Vec<SymbolEntry> {
-        let folder = |entry: &SymbolEntry| entry.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let is_one = |entry: &&SymbolEntry| {
-            let told = self.terms.told(&format!("{} {}", entry.path, entry.name));
-            lists(TYPES, &entry.kind) && self.ends(entry) && told >= self.terms.count()
+    fn each(&self, all: &[CitedPlace]) -> Vec<CitedPlace> {
+        let folder = |place: &CitedPlace| place.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let is_one = |place: &&CitedPlace| {
+            let told = self.terms.told(&format!("{} {}", place.path, place.name));
+            lists(TYPES, &place.kind) && self.ends(place) && told >= self.terms.count()
         };
-        let all: Vec<&SymbolEntry> = entries.iter().filter(is_one).collect();
-        let count = |at: &String| all.iter().filter(|entry| folder(entry) == *at).count();
-        let most = all.iter().map(|entry| folder(entry)).max_by_key(count);
-        let own: Vec<SymbolEntry> =
-            all.iter().filter(|entry| Some(folder(entry)) == most).map(|entry| (*entry).clone()).collect();
-        if own.len() >= FEWEST { own } else { Vec::new() }
+        let mut all: Vec<CitedPlace> = all.iter().filter(is_one).cloned().collect();
+        let count = |at: &String| all.iter().filter(|place| folder(place) == *at).count();
+        let most = all.iter().map(|place| folder(place)).max_by_key(count);
+        all.retain(|place| Some(folder(place)) == most);
+        if all.len() >= FEWEST { all } else { Vec::new() }
     }
 
     /// Returns the nearest, where nothing is a list for sure.
-    fn nearest(&self, mut entries: Vec<SymbolEntry>) -> Vec<SymbolEntry> {
+    fn nearest(&self, mut all: Vec<CitedPlace>) -> Vec<CitedPlace> {
         // What does something seldom holds a list; what is named after it may.
-        let is_deed = |entry: &SymbolEntry| matches!(entry.kind.as_str(), "function" | "method");
-        let is_holder = |entry: &SymbolEntry| !is_deed(entry) && self.ends(entry);
-        let is_named = |entry: &SymbolEntry| self.terms.told(&entry.name) >= self.terms.count();
-        entries.sort_by_key(|entry| {
-            let is_holder = is_holder(entry);
-            (!(is_holder && is_named(entry)), !is_holder, entry.is_spare, is_deed(entry))
+        let is_deed = |place: &CitedPlace| matches!(place.kind.as_str(), "function" | "method");
+        let is_holder = |place: &CitedPlace| !is_deed(place) && self.ends(place);
+        let is_named = |place: &CitedPlace| self.terms.told(&place.name) >= self.terms.count();
+        all.sort_by_key(|place| {
+            let is_holder = is_holder(place);
+            (!(is_holder && is_named(place)), !is_holder, place.is_spare, is_deed(place))
         });
-        entries
+        all.truncate(NEAREST);
+        all
     }
 }
 
@@ -119,32 +139,4 @@ fn head(lower: &str) -> Option<TermWord> {
     let mut words = words.skip_while(|word| lists(ASKING, word) || lists(OPENING, word));
     let (first, rest) = (words.next()?, words);
     rest.take_while(|word| !lists(ASKING, word) && !lists(CLOSING, word)).last().or(Some(first)).map(TermWord::new)
-}
-
-impl Search for Enumeration {
-    fn calls(&self) -> Vec<PlannedCall> {
-        std::iter::once(None).chain(HOLDERS.map(Some)).map(|kind| self.search(kind)).collect()
-    }
-
-    fn names(&self) -> String {
-        self.terms.names()
-    }
-
-    fn found(&self, evidence: &Evidence) -> Option<Found> {
-        let names = self.names();
-        let places = |entries: &[SymbolEntry]| entries.iter().map(SymbolEntry::place).collect();
-        if let Some(place) = self.whole(evidence).map(|entry| entry.place()) {
-            let summary = format!("The {} at {} lists them.", place.label, place.cite());
-            return Some(Found { summary, places: vec![place], listed: 1, excerpt: EXCERPT });
-        }
-        let entries = self.entries(None, evidence);
-        let each = self.each(&entries);
-        if let Some(first) = each.first() {
-            let summary = format!("{} are named after {names}, the first at {}.", each.len(), first.place().cite());
-            return Some(Found { summary, places: places(&each), listed: LISTED, excerpt: 0 });
-        }
-        let nearest = self.nearest(entries);
-        let summary = format!("{UNCERTAIN} that lists {names}; the nearest is {}.", nearest.first()?.place().cite());
-        Some(Found { summary, places: places(&nearest[..nearest.len().min(6)]), listed: LISTED, excerpt: 0 })
-    }
 }

@@ -1,43 +1,18 @@
 //! What the tool `Symbols` is asked, and what it answers.
 //!
-//! Owns the calls and the form of the answer. Leaves judging the entries to the searches. Invariant: an entry is a place
-//! that the tool showed; a form that is not understood yields none.
+//! Owns the calls and the form of the answer. Leaves judging the places to the searches. Invariant: a place is one that the
+//! tool showed; a form that is not understood yields none.
 
 use serde_json::json;
 
-use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::CitedPlace;
+use crate::offline::evidence::{CitedPlace, Evidence, PlannedCall};
 use crate::offline::text::paths::is_source;
 
-/// One definition, or one use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SymbolEntry {
-    pub(crate) path: String,
-    pub(crate) line: usize,
-    /// Such as `function` or `use in`.
-    pub(crate) kind: String,
-    /// With that of what it belongs to, as in `Cart.total`.
-    pub(crate) name: String,
-    pub(crate) text: String,
-    pub(crate) doc: String,
-    /// Whether it fits much less than the best.
-    pub(crate) is_spare: bool,
-}
-
-impl SymbolEntry {
-    pub(crate) fn place(&self) -> CitedPlace {
-        let label = if self.kind == "file" { self.kind.clone() } else { format!("{} `{}`", self.kind, self.name) };
-        CitedPlace { path: self.path.clone(), line: self.line, label, text: self.doc.clone() }
-    }
-}
-
-/// Looks for definitions by a name or by words.
-pub(crate) fn definitions(query: &str, kind: Option<&str>, limit: usize) -> PlannedCall {
-    let mut input = json!({ "query": query, "limit": limit });
-    if let Some(kind) = kind {
-        input["kind"] = json!(kind);
-    }
-    PlannedCall::new("Symbols", input)
+/// Looks for definitions by a name or by words; of one kind, unless it is empty.
+pub(crate) fn definitions(query: &str, kind: &str, limit: usize) -> PlannedCall {
+    let all = json!({ "query": query, "limit": limit });
+    let of_kind = json!({ "query": query, "limit": limit, "kind": kind });
+    PlannedCall::new("Symbols", if kind.is_empty() { all } else { of_kind })
 }
 
 /// Looks for lines that state a value.
@@ -46,10 +21,7 @@ pub(crate) fn values(query: &str, limit: usize) -> PlannedCall {
 }
 
 pub(crate) fn references(name: &str, imports: bool) -> PlannedCall {
-    let mut input = json!({ "query": name, "mode": "references", "limit": 200 });
-    if imports {
-        input["imports"] = json!(true);
-    }
+    let input = json!({ "query": name, "mode": "references", "limit": 200, "imports": imports });
     PlannedCall::new("Symbols", input)
 }
 
@@ -65,15 +37,16 @@ pub(crate) fn outline(path: &str) -> PlannedCall {
 }
 
 /// Returns what a file says of itself, from its outline.
-pub(crate) fn about(path: &str, evidence: &Evidence) -> Option<SymbolEntry> {
-    entries(&outline(path), evidence).into_iter().next().filter(|entry| entry.kind == "file")
+pub(crate) fn about(path: &str, evidence: &Evidence) -> Option<CitedPlace> {
+    places(&outline(path), evidence).into_iter().next().filter(|place| place.kind == "file")
 }
 
 /// Returns the place that tells of a file that a request names.
 pub(crate) fn file_place(path: &str, evidence: &Evidence) -> Option<CitedPlace> {
-    let about = about(path, evidence).map(|entry| (entry.line, entry.doc));
-    let (line, text) = about.or_else(|| Some((evidence.lines_of(path).into_keys().next()?, String::new())))?;
-    Some(CitedPlace { path: path.to_owned(), line, label: "file".to_owned(), text })
+    about(path, evidence).or_else(|| {
+        let line = evidence.lines_of(path).into_keys().next()?;
+        Some(CitedPlace { path: path.to_owned(), line, kind: "file".to_owned(), ..CitedPlace::default() })
+    })
 }
 
 /// Returns `true` if a call found what has the name, or all the words, that it asked for.
@@ -82,8 +55,9 @@ pub(crate) fn is_exact(call: &PlannedCall, evidence: &Evidence) -> bool {
     !lead.is_empty() && !lead.starts_with("No definition")
 }
 
-pub(crate) fn entries(call: &PlannedCall, evidence: &Evidence) -> Vec<SymbolEntry> {
-    let mut found: Vec<SymbolEntry> = Vec::new();
+/// Returns what a call found, in its order.
+pub(crate) fn places(call: &PlannedCall, evidence: &Evidence) -> Vec<CitedPlace> {
+    let mut found: Vec<CitedPlace> = Vec::new();
     let mut is_spare = false;
     for line in evidence.output(call).unwrap_or_default().lines() {
         if line == "[less likely:]" {
@@ -92,26 +66,20 @@ pub(crate) fn entries(call: &PlannedCall, evidence: &Evidence) -> Vec<SymbolEntr
             if let Some(last) = found.last_mut() {
                 doc.trim().clone_into(&mut last.doc);
             }
-        } else if let Some(entry) = entry(line, evidence) {
-            found.push(SymbolEntry { is_spare, ..entry });
+        } else if let Some(place) = place(line, evidence) {
+            found.push(CitedPlace { is_spare, ..place });
         }
     }
     found
 }
 
 /// Reads `path:line  kind name: text`.
-fn entry(line: &str, evidence: &Evidence) -> Option<SymbolEntry> {
+fn place(line: &str, evidence: &Evidence) -> Option<CitedPlace> {
     let (place, rest) = line.split_once("  ")?;
     let (path, number) = place.rsplit_once(':')?;
     let (head, text) = rest.split_once(": ").unwrap_or((rest, ""));
     let (kind, name) = head.trim_end_matches(':').rsplit_once(' ').unwrap_or((head, ""));
-    Some(SymbolEntry {
-        path: evidence.relative(path),
-        line: number.parse().ok()?,
-        kind: kind.trim().to_owned(),
-        name: name.to_owned(),
-        text: text.to_owned(),
-        doc: String::new(),
-        is_spare: false,
-    })
+    let (path, line) = (evidence.relative(path), number.parse().ok()?);
+    let (kind, name, text) = (kind.trim().to_owned(), name.to_owned(), text.to_owned());
+    Some(CitedPlace { path, line, kind, name, text, ..CitedPlace::default() })
 }

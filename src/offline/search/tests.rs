@@ -2,71 +2,47 @@
 //!
 //! Owns telling such questions. Leaves the testing framework to `project`. Invariant: cites only what a tool showed.
 
-use super::symbols::{self, SymbolEntry};
-use super::{Found, Search, UNCERTAIN};
-use crate::offline::evidence::{Evidence, PlannedCall};
-use crate::offline::report::CitedPlace;
+use super::{Found, UNCERTAIN, nothing, symbols};
+use crate::offline::evidence::{CitedPlace, Evidence};
+use crate::offline::report::Reported;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{contains_any, paths};
 
 /// Tests asked for, and listed.
 const ASKED: usize = 40;
 const LISTED: usize = 6;
+const ASKING: &str = " tested|which tests|what tests|tests for|tests of|test covers|fuzzed";
 
-#[derive(Debug)]
-pub(crate) struct Tests {
-    terms: Terms,
+/// Answers a question that asks for tests of something.
+pub(super) fn answer(question: &str, evidence: &Evidence) -> Option<Reported> {
+    let mut terms = Terms::of(question);
+    terms.words.retain(|word| !["test", "cover", "fuzz"].contains(&word.stem.as_str()) || word.raw == "fuzzed");
+    let asks = terms.count() > 0 && contains_any(&question.to_lowercase(), ASKING);
+    asks.then(|| search(&terms, evidence))
 }
 
-impl Tests {
-    pub(crate) fn wanted(question: &str) -> Option<Self> {
-        let asking = " tested|which tests|what tests|tests for|tests of|test covers|fuzzed";
-        let mut terms = Terms::of(question);
-        terms.words.retain(|word| !["test", "cover", "fuzz"].contains(&word.stem.as_str()) || word.raw == "fuzzed");
-        (terms.count() > 0 && contains_any(&question.to_lowercase(), asking)).then_some(Self { terms })
-    }
-
-    fn search(&self) -> PlannedCall {
-        // One word alone would be taken for the name of a test.
-        symbols::definitions(&format!("of {}", self.terms.query()), Some("test"), ASKED)
-    }
-
-    /// Returns the places, and whether the first is certain.
-    fn places(&self, evidence: &Evidence) -> (Vec<CitedPlace>, bool) {
-        let entries = symbols::entries(&self.search(), evidence);
-        let told = |entry: &SymbolEntry| {
-            if paths::is_fixture(&entry.path) { 0 } else { self.terms.told(paths::file_name(&entry.path)) }
-        };
-        let most = entries.iter().map(told).max().unwrap_or(0);
-        let is_named = most * 2 > self.terms.count();
-        // What stands in a file that is named after most of the terms comes before the rest, the shortest name first.
-        let mut named: Vec<&SymbolEntry> = entries.iter().filter(|entry| is_named && told(entry) == most).collect();
-        named.sort_by_key(|entry| (entry.path.len(), entry.path.clone()));
-        named.dedup_by(|a, b| a.path == b.path);
-        let likely = entries.iter().filter(|entry| !entry.is_spare);
-        let mut places: Vec<CitedPlace> = named.into_iter().take(2).chain(likely).map(SymbolEntry::place).collect();
-        CitedPlace::keep_first(&mut places);
-        (places, is_named || symbols::is_exact(&self.search(), evidence))
-    }
-}
-
-impl Search for Tests {
-    fn calls(&self) -> Vec<PlannedCall> {
-        vec![self.search()]
-    }
-
-    fn names(&self) -> String {
-        self.terms.names()
-    }
-
-    fn found(&self, evidence: &Evidence) -> Option<Found> {
-        let (places, is_certain) = self.places(evidence);
-        let (names, cite) = (self.names(), places.first()?.cite());
-        let summary = if is_certain {
-            format!("The tests of {names} begin with {cite}.")
-        } else {
-            format!("{UNCERTAIN} on tests of {names}; the nearest is {cite}.")
-        };
-        Some(Found { summary, places, listed: LISTED, excerpt: 0 })
-    }
+fn search(terms: &Terms, evidence: &Evidence) -> Reported {
+    // One word alone would be taken for the name of a test.
+    let search = symbols::definitions(&format!("of {}", terms.query()), "test", ASKED);
+    evidence.ask([search.clone()])?;
+    let all = symbols::places(&search, evidence);
+    let told =
+        |place: &CitedPlace| if paths::is_fixture(&place.path) { 0 } else { terms.told(paths::file_name(&place.path)) };
+    let most = all.iter().map(told).max().unwrap_or(0);
+    let is_named = most * 2 > terms.count();
+    // What stands in a file that is named after most of the terms comes before the rest, the shortest name first.
+    let mut named: Vec<&CitedPlace> = all.iter().filter(|place| is_named && told(place) == most).collect();
+    named.sort_by_key(|place| (place.path.len(), place.path.clone()));
+    named.dedup_by(|a, b| a.path == b.path);
+    let likely = all.iter().filter(|place| !place.is_spare);
+    let mut places: Vec<CitedPlace> = named.into_iter().take(2).chain(likely).cloned().collect();
+    CitedPlace::keep_first(&mut places);
+    let (names, is_certain) = (terms.names(), is_named || symbols::is_exact(&search, evidence));
+    let Some(cite) = places.first().map(CitedPlace::cite) else { return nothing(&names) };
+    let summary = if is_certain {
+        format!("The tests of {names} begin with {cite}.")
+    } else {
+        format!("{UNCERTAIN} on tests of {names}; the nearest is {cite}.")
+    };
+    Found { summary, places, listed: LISTED, excerpt: 0 }.report(evidence)
 }
