@@ -136,7 +136,8 @@
 //! - **Attachment**: a picture as it is sent; its **picture facts** are what its header says. The **picture store** keeps those of a
 //!   session, each by its number.
 //! - **Language servers**: the programs that say what is wrong with a changed file; a **file report** is what one says of a file.
-//! - **Symbol index**: the definitions of a project's files, each read again when it has changed.
+//! - **Symbol index**: the definitions of a project's files, each read again when it has changed. **Sought files**
+//!   have what a question asks for; the **file choice** is which of many are looked into.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what appeared where
 //!   nothing may be written. The **place watch** looks for those at each **vacant place** while a **sandboxed run** lasts, and leaves

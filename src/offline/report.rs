@@ -66,7 +66,8 @@ impl Report {
         let mut joined = Self::default();
         for report in reports {
             let report = report?;
-            joined.summary = format!("{} {}", joined.summary, report.summary.trim()).trim().to_owned();
+            let summary = format!("{} {}", joined.summary, report.summary.trim());
+            summary.trim().clone_into(&mut joined.summary);
             // An excerpt has lines that another one has too.
             let is_news = |line: &String| !line.starts_with("- ") || !joined.findings.contains(line);
             let news: Vec<String> = report.findings.into_iter().filter(is_news).collect();

@@ -27,35 +27,35 @@ pub(crate) fn answer(question: &str, evidence: &Evidence) -> Reported {
     // A name alone is looked up; all else is told in the words of the question.
     let query = if terms.words.is_empty() { terms.query() } else { question.to_owned() };
     let values = contains_any(&lower, ASKING).then(|| symbols::values(question, MOST_VALUES));
-    search(&terms, symbols::definitions(&query, kind, MOST), values, evidence)
+    search(&terms, &symbols::definitions(&query, kind, MOST), values.as_ref(), evidence)
 }
 
 /// Answers a question about one name, such as `res.json`.
 pub(crate) fn answer_name(name: &str, evidence: &Evidence) -> Reported {
     let terms = Terms { exact: vec![name.to_owned()], ..Terms::default() };
-    search(&terms, symbols::definitions(&terms.query(), "", MOST), None, evidence)
+    search(&terms, &symbols::definitions(&terms.query(), "", MOST), None, evidence)
 }
 
-fn search(terms: &Terms, search: PlannedCall, values: Option<PlannedCall>, evidence: &Evidence) -> Reported {
+fn search(terms: &Terms, search: &PlannedCall, values: Option<&PlannedCall>, evidence: &Evidence) -> Reported {
     let paths = terms.paths.iter().filter(|path| !path.contains('*')).take(3);
     let looks = paths.flat_map(|path| symbols::looks(path));
-    evidence.ask(looks.chain((terms.count() > 0).then(|| search.clone())).chain(values.clone()))?;
+    evidence.ask(looks.chain((terms.count() > 0).then(|| search.clone())).chain(values.cloned()))?;
     let mut places: Vec<CitedPlace> =
         terms.paths.iter().filter_map(|path| symbols::file_place(path, evidence)).collect();
     let mut is_certain = !places.is_empty();
-    if let Some(values) = &values {
+    if let Some(values) = values {
         let (lines, is_sure) = stated(&terms.telling(), values, evidence);
         is_certain |= is_sure;
         places.extend(lines);
     }
-    let defined = defined(&search, evidence);
+    let defined = defined(search, evidence);
     if places.is_empty() {
         is_certain = defined.first().is_some_and(|best| is_meant(best, terms));
     }
     places.extend(defined);
     CitedPlace::keep_first(&mut places);
     places.truncate(LISTED);
-    let Some(best) = places.first() else { return nothing(&terms.names()) };
+    let Some(best) = places.first() else { return Ok(nothing(&terms.names())) };
     let said = best.statement(&evidence.lines_of(&best.path));
     let doubt = format!("{UNCERTAIN} for {}; this is the nearest. ", terms.names());
     let summary = if is_certain { said } else { doubt + &said };

@@ -77,7 +77,7 @@ impl Enumeration {
             (format!("{} are named after {names}, the first at {}.", each.len(), first.cite()), each, 0)
         } else {
             let nearest = self.nearest(all);
-            let Some(first) = nearest.first() else { return nothing(&names) };
+            let Some(first) = nearest.first() else { return Ok(nothing(&names)) };
             (format!("{UNCERTAIN} that lists {names}; the nearest is {}.", first.cite()), nearest, 0)
         };
         Found { summary, places, listed: LISTED, excerpt }.report(evidence)
@@ -113,7 +113,7 @@ impl Enumeration {
         };
         let mut all: Vec<CitedPlace> = all.iter().filter(is_one).cloned().collect();
         let count = |at: &String| all.iter().filter(|place| folder(place) == *at).count();
-        let most = all.iter().map(|place| folder(place)).max_by_key(count);
+        let most = all.iter().map(folder).max_by_key(count);
         all.retain(|place| Some(folder(place)) == most);
         if all.len() >= FEWEST { all } else { Vec::new() }
     }

@@ -53,6 +53,6 @@ impl Found {
 }
 
 /// Says that a search came to nothing.
-fn nothing(names: &str) -> Reported {
-    Ok(Report::say(format!("Nothing found for {names}. Try the exact name used in the code.")))
+fn nothing(names: &str) -> Report {
+    Report::say(format!("Nothing found for {names}. Try the exact name used in the code."))
 }

@@ -38,7 +38,7 @@ fn search(terms: &Terms, evidence: &Evidence) -> Reported {
     let mut places: Vec<CitedPlace> = named.into_iter().take(2).chain(likely).cloned().collect();
     CitedPlace::keep_first(&mut places);
     let (names, is_certain) = (terms.names(), is_named || symbols::is_exact(&search, evidence));
-    let Some(cite) = places.first().map(CitedPlace::cite) else { return nothing(&names) };
+    let Some(cite) = places.first().map(CitedPlace::cite) else { return Ok(nothing(&names)) };
     let summary = if is_certain {
         format!("The tests of {names} begin with {cite}.")
     } else {

@@ -1,8 +1,9 @@
 //! The definitions of many files, each read once for as long as it stays as it is.
 //!
 //! Owns which files are looked at, and the memory for what is known of them. Leaves which files there are to the walk
-//! that other searches take too. Invariants: nothing is shown that the walk of this very call has not met, so ignored and
-//! deleted files vanish at once; what is remembered stays below [`MAX_BYTES`], and what found no room is counted.
+//! that other searches take too, and which of many to look into to `choice`. Invariants: nothing is shown that the walk of
+//! this very call has not met, so ignored and deleted files vanish at once; what is found depends on the files and the
+//! question alone, not on what is remembered; what is remembered stays below [`MAX_BYTES`].
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use ignore::WalkState;
 use ignore::overrides::Override;
 
+use super::choice::{FileChoice, FileWords, SoughtFiles};
 use super::doc::SourceLines;
 use super::language::{Language, Languages, SymbolKind};
 use super::outline::{Symbol, outline};
@@ -25,10 +27,10 @@ use crate::tool::search::walk::{Watch, walk};
 
 /// Larger files hold data.
 pub(super) const MAX_FILE: u64 = 1 << 20;
-/// Memory for all definitions.
+/// Memory for all definitions, and for the words of files.
 const MAX_BYTES: usize = 96 << 20;
-/// From here on only names are kept.
-const THIN_BYTES: usize = 48 << 20;
+/// Bytes of files that are looked into at once.
+const MAX_SOURCE: u64 = 192 << 20;
 /// Different words kept of one definition.
 const MAX_TERMS: usize = 40;
 /// Lines of a body whose words count.
@@ -67,14 +69,9 @@ impl IndexedFile {
     pub(super) fn length(&self) -> usize {
         self.length as usize
     }
-
-    fn bytes(&self) -> usize {
-        let names: usize = self.symbols.iter().map(|symbol| symbol.name.len() + 16 + symbol.owner_bytes()).sum();
-        size_of::<Self>() + 128 + names + size_of_val(&*self.symbols) + 4 * (self.terms.len() + self.ends.len())
-    }
 }
 
-/// The files of one walk.
+/// The files of one walk that were looked into.
 #[derive(Default)]
 pub(super) struct IndexedFiles {
     /// By path.
@@ -84,6 +81,7 @@ pub(super) struct IndexedFiles {
     /// Places that could not be read, and files that found no room.
     pub(super) unread: usize,
     pub(super) no_room: usize,
+    pub(super) choice: FileChoice,
 }
 
 impl IndexedFiles {
@@ -95,37 +93,48 @@ impl IndexedFiles {
         most: usize,
         look: impl Fn(&mut TermReader, usize, &Path, &IndexedFile) -> Vec<T> + Sync,
     ) -> Vec<T> {
-        let found: Mutex<Vec<(usize, Vec<T>)>> = Mutex::default();
-        let (next, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    let mut reader = TermReader::default();
-                    while !watch.is_some_and(Watch::is_over) && count.load(Ordering::Relaxed) < most {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some((path, file)) = self.files.get(at) else { break };
-                        let these = look(&mut reader, at, path, file);
-                        if these.is_empty() {
-                            continue;
-                        }
-                        count.fetch_add(these.len(), Ordering::Relaxed);
-                        found.lock().unwrap_or_else(PoisonError::into_inner).push((at, these));
-                    }
-                });
-            }
-        });
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_unstable_by_key(|(at, _)| *at);
-        found.into_iter().flat_map(|(_, these)| these).collect()
+        in_parallel(&self.files, watch, most, |reader, at, (path, file)| look(reader, at, path, file))
     }
 }
 
-#[derive(Default)]
-struct Counts {
-    too_large: AtomicUsize,
-    unread: AtomicUsize,
-    no_room: AtomicUsize,
+/// Calls `look` with each of some items and its number, several at a time, until about `most` are found. What is found
+/// comes in the order of items.
+pub(super) fn in_parallel<I: Sync, T: Send>(
+    items: &[I],
+    watch: Option<&Watch>,
+    most: usize,
+    look: impl Fn(&mut TermReader, usize, &I) -> Vec<T> + Sync,
+) -> Vec<T> {
+    let found: Mutex<Vec<(usize, Vec<T>)>> = Mutex::default();
+    let (next, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let work = |reader: &mut TermReader| {
+        while !watch.is_some_and(Watch::is_over) && count.load(Ordering::Relaxed) < most {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { break };
+            let these = look(reader, at, item);
+            if these.is_empty() {
+                continue;
+            }
+            count.fetch_add(these.len(), Ordering::Relaxed);
+            found.lock().unwrap_or_else(PoisonError::into_inner).push((at, these));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| TermReader::lend(work));
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by_key(|(at, _)| *at);
+    found.into_iter().flat_map(|(_, these)| these).collect()
+}
+
+/// A file that a walk has met.
+pub(super) struct ListedFile {
+    pub(super) path: PathBuf,
+    pub(super) stamp: Stamp,
+    language: &'static Language,
 }
 
 /// What all agents of a session share. Clones are the same index.
@@ -134,10 +143,63 @@ pub(in crate::tool) struct SymbolIndex(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    files: RwLock<HashMap<PathBuf, Arc<IndexedFile>>>,
-    bytes: AtomicUsize,
+    files: Remembered<IndexedFile>,
+    words: Remembered<FileWords>,
     /// Held while files are read: agents that ask at the same time wait for one reading instead of doing it twice.
     reading: Mutex<()>,
+}
+
+/// What is remembered of files, by path.
+pub(super) struct Remembered<T>(RwLock<HashMap<PathBuf, Arc<T>>>);
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self(RwLock::default())
+    }
+}
+
+/// What is known of a file as it was at one time.
+pub(super) trait OfFile {
+    fn stamp(&self) -> &Stamp;
+
+    /// Returns how much memory it takes, about.
+    fn bytes(&self) -> usize;
+}
+
+impl<T: OfFile> Remembered<T> {
+    /// Returns what is known of a file, if it is as it was.
+    pub(super) fn of(&self, file: &ListedFile) -> Option<Arc<T>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&file.path).cloned();
+        known.filter(|known| known.stamp().has_content_of(&file.stamp))
+    }
+
+    /// Remembers what was found, and forgets files below `root` that are no longer there; all others too, such as those of
+    /// worktrees that are gone, where memory runs short.
+    pub(super) fn keep(&self, root: &Path, listed: &[ListedFile], found: &[(PathBuf, Arc<T>)]) {
+        let there: HashSet<&Path> = listed.iter().map(|file| file.path.as_path()).collect();
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|path, _| !path.starts_with(root) || there.contains(path.as_path()));
+        known.extend(found.iter().cloned());
+        let bytes = |(path, file): (&PathBuf, &Arc<T>)| file.bytes() + path.as_os_str().len();
+        if known.iter().map(bytes).sum::<usize>() > MAX_BYTES {
+            let found: HashSet<&Path> = found.iter().map(|(path, _)| path.as_path()).collect();
+            known.retain(|path, _| found.contains(path.as_path()));
+        }
+        if known.iter().map(bytes).sum::<usize>() > MAX_BYTES {
+            known.clear();
+        }
+    }
+}
+
+impl OfFile for IndexedFile {
+    fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    fn bytes(&self) -> usize {
+        let names: usize = self.symbols.iter().map(|symbol| symbol.name.len() + 16 + symbol.owner_bytes()).sum();
+        size_of::<Self>() + 128 + names + size_of_val(&*self.symbols) + 4 * (self.terms.len() + self.ends.len())
+    }
 }
 
 impl Shared {
@@ -155,105 +217,77 @@ impl Shared {
 }
 
 impl SymbolIndex {
-    /// Returns what is defined in `root`, which is a file or a folder. Files that have changed are read again.
-    pub(super) fn read(&self, root: &Path, ignores: &Ignores, watch: &Watch) -> IndexedFiles {
+    /// Returns what is defined in `root`, which is a file or a folder: of many files in those that have what is sought.
+    /// Files that have changed are read again.
+    pub(super) fn read(
+        &self,
+        root: &Path,
+        ignores: &Ignores,
+        sought: Option<&SoughtFiles<'_>>,
+        watch: &Watch,
+    ) -> IndexedFiles {
         let reading = self.0.turn(watch);
-        self.make_room(root);
-        let found: Mutex<Vec<(PathBuf, Arc<IndexedFile>)>> = Mutex::default();
-        let counts = Counts::default();
-        let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
-        walk(root, &sieve).build_parallel().run(|| {
-            let (found, counts) = (&found, &counts);
-            let mut reader = TermReader::default();
-            Box::new(move |entry| {
-                if watch.is_over() {
-                    return WalkState::Quit;
-                }
-                let Ok(entry) = entry else {
-                    counts.unread.fetch_add(1, Ordering::Relaxed);
-                    return WalkState::Continue;
-                };
-                if entry.file_type().is_some_and(|kind| kind.is_file())
-                    && let Some(language) = Languages::known().of(entry.path())
-                    && let Some(file) = self.file(entry.path(), entry.metadata().ok(), language, &mut reader, counts)
-                {
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push((entry.into_path(), file));
-                }
-                WalkState::Continue
-            })
-        });
-        let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let (listed, mut indexed) = list(root, ignores, watch);
+        let (chosen, choice) = super::choice::choose(root, &listed, sought, &self.0.words, watch);
+        let mut room = MAX_SOURCE;
+        let has_room = |file: &&&ListedFile| {
+            let left = room.checked_sub(file.stamp.len);
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        let read: Vec<&ListedFile> = chosen.iter().filter(has_room).copied().collect();
+        let known = &self.0.files;
+        let look = |reader: &mut TermReader, _: usize, file: &&ListedFile| {
+            let found = known.of(file).or_else(|| {
+                let (text, stamp) = text_of(&file.path)?;
+                Some(Arc::new(index(&text, stamp, file.language, reader)))
+            });
+            found.map(|found| (file.path.clone(), found)).into_iter().collect()
+        };
+        indexed.files = in_parallel(&read, Some(watch), usize::MAX, look);
         if !watch.is_over() {
-            self.forget(root, &files);
+            known.keep(root, &listed, &indexed.files);
+            indexed.unread += read.len() - indexed.files.len();
         }
         drop(reading);
-        IndexedFiles {
-            files,
-            too_large: counts.too_large.into_inner(),
-            unread: counts.unread.into_inner(),
-            no_room: counts.no_room.into_inner(),
-        }
+        IndexedFiles { no_room: chosen.len() - read.len(), choice, ..indexed }
     }
+}
 
-    fn file(
-        &self,
-        path: &Path,
-        metadata: Option<std::fs::Metadata>,
-        language: &Language,
-        reader: &mut TermReader,
-        counts: &Counts,
-    ) -> Option<Arc<IndexedFile>> {
-        let stamp = Stamp::of(&metadata?);
-        if stamp.len > MAX_FILE {
-            counts.too_large.fetch_add(1, Ordering::Relaxed);
-            return None;
-        }
-        let known = self.0.files.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
-        if let Some(known) = known.filter(|known| known.stamp.has_content_of(&stamp)) {
-            return Some(known);
-        }
-        let used = self.0.bytes.load(Ordering::Relaxed);
-        if used > MAX_BYTES {
-            counts.no_room.fetch_add(1, Ordering::Relaxed);
-            return None;
-        }
-        let Some((text, stamp)) = text_of(path) else {
-            counts.unread.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        let file = Arc::new(index(&text, stamp, language, reader, used > THIN_BYTES));
-        let mut files = self.0.files.write().unwrap_or_else(PoisonError::into_inner);
-        self.0.bytes.fetch_add(file.bytes() + path.as_os_str().len(), Ordering::Relaxed);
-        if let Some(old) = files.insert(path.to_path_buf(), Arc::clone(&file)) {
-            self.0.bytes.fetch_sub(old.bytes() + path.as_os_str().len(), Ordering::Relaxed);
-        }
-        Some(file)
-    }
-
-    /// Forgets the files of other folders, such as worktrees that are gone, where memory runs short.
-    fn make_room(&self, root: &Path) {
-        if self.0.bytes.load(Ordering::Relaxed) > THIN_BYTES / 2 {
-            self.retain(|path| path.starts_with(root));
-        }
-    }
-
-    /// Forgets files below `root` that are no longer there.
-    fn forget(&self, root: &Path, files: &[(PathBuf, Arc<IndexedFile>)]) {
-        let seen: HashSet<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
-        self.retain(|path| !path.starts_with(root) || seen.contains(path));
-    }
-
-    fn retain(&self, keeps: impl Fn(&Path) -> bool) {
-        let mut files = self.0.files.write().unwrap_or_else(PoisonError::into_inner);
-        files.retain(|path, file| {
-            let kept = keeps(path);
-            if !kept {
-                self.0.bytes.fetch_sub(file.bytes() + path.as_os_str().len(), Ordering::Relaxed);
+/// Returns the files of a walk in a known language, by path, and what of it could not be read.
+fn list(root: &Path, ignores: &Ignores, watch: &Watch) -> (Vec<ListedFile>, IndexedFiles) {
+    let found: Mutex<Vec<ListedFile>> = Mutex::default();
+    let (too_large, unread) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
+    walk(root, &sieve).build_parallel().run(|| {
+        let (found, too_large, unread) = (&found, &too_large, &unread);
+        Box::new(move |entry| {
+            if watch.is_over() {
+                return WalkState::Quit;
             }
-            kept
-        });
-    }
+            let Ok(entry) = entry else {
+                unread.fetch_add(1, Ordering::Relaxed);
+                return WalkState::Continue;
+            };
+            if entry.file_type().is_some_and(|kind| kind.is_file())
+                && let Some(language) = Languages::known().of(entry.path())
+                && let Ok(metadata) = entry.metadata()
+            {
+                let stamp = Stamp::of(&metadata);
+                if stamp.len > MAX_FILE {
+                    too_large.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    let file = ListedFile { path: entry.into_path(), stamp, language };
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+                }
+            }
+            WalkState::Continue
+        })
+    });
+    let mut listed = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let (too_large, unread) = (too_large.into_inner(), unread.into_inner());
+    (listed, IndexedFiles { too_large, unread, ..IndexedFiles::default() })
 }
 
 /// Returns a file's text, with a sign for what is no text; nothing for a file that is binary or too large.
@@ -280,7 +314,7 @@ fn is_generated(text: &str) -> bool {
     notes.iter().any(|note| start.contains(note))
 }
 
-fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader, is_thin: bool) -> IndexedFile {
+fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader) -> IndexedFile {
     let nothing = |stamp| IndexedFile {
         stamp,
         symbols: Box::default(),
@@ -300,7 +334,7 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
     for (at, symbol) in symbols.iter().enumerate() {
         own.clear();
         reader.read(&symbol.name, |term| note(&mut own, term, IN_NAME));
-        if !is_thin && !is_generated {
+        if !is_generated {
             let doc = lines.doc(symbol);
             let (about, rest) = about(&doc);
             reader.read(about, |term| note(&mut own, term, IN_DOC));
@@ -316,7 +350,7 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
         terms.extend(own.iter().map(|(term, fields)| term << FIELD_BITS | fields));
         ends.push(u32::try_from(terms.len()).unwrap_or(u32::MAX));
     }
-    if !is_thin && !is_generated {
+    if !is_generated {
         own.clear();
         reader.read(&lines.file_doc(symbols.first()).1, |term| note(&mut own, term, IN_DOC));
         terms.extend(own.iter().map(|(term, fields)| term << FIELD_BITS | fields));

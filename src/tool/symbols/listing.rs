@@ -67,7 +67,21 @@ impl SymbolListing<'_> {
             let (signature, sentence) = texts.get(*symbol).cloned().unwrap_or_default();
             page.push(&self.entry(*file, *symbol, &signature), &sentence);
         }
+        if ranked.fit != QueryFit::Named {
+            self.note_choice(&mut page);
+        }
         self.finish(page, count, summary)
+    }
+
+    /// Says that not all files were looked into.
+    fn note_choice(&self, page: &mut Page) {
+        let (most, left_out) = (self.files(), self.indexed.choice.left_out);
+        if left_out > 0 {
+            page.notes.push(format!(
+                "[looked into the {most} with most of the words, not into {}; narrow with path]",
+                counted(left_out, "other")
+            ));
+        }
     }
 
     pub(super) fn outline(&self, wanted: WantedSymbols, is_file: bool) -> ToolOutput {
@@ -158,6 +172,7 @@ impl SymbolListing<'_> {
             };
             page.push(&format!("{place}  {what}: {}", value.text), "");
         }
+        self.note_choice(&mut page);
         self.finish(page, found.len(), counted(found.len(), "value"))
     }
 

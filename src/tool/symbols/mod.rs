@@ -3,6 +3,7 @@
 //! Owns the input and the order of work. Leaves reading files to `index`, choosing to `rank`, and words to `listing`.
 //! Invariant: it reads below the path that was judged and nowhere else, and leaves out what other searches leave out.
 
+mod choice;
 mod doc;
 mod index;
 mod language;
@@ -24,11 +25,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::choice::SoughtFiles;
 pub(in crate::tool) use self::index::SymbolIndex;
 use self::language::{Languages, SymbolKind};
 use self::listing::SymbolListing;
 use self::rank::{SymbolQuery, WantedSymbols, rank};
-use self::values::values;
+use self::values::{ValueQuery, values};
 use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::search::ignores::Ignores;
@@ -163,22 +165,24 @@ fn look(
     }
     let watch = Watch::new(&context.cancel);
     check_walk_threads()?;
-    let indexed = index.read(root, ignores, &watch);
+    let (text, wanted) = (input.query().unwrap_or_default(), input.wanted());
+    let (query, value) = (SymbolQuery::new(text), ValueQuery::new(text));
+    let sought = match input.mode() {
+        SymbolsMode::Outline => None,
+        SymbolsMode::References => Some(SoughtFiles { names: vec![query.name()], words: None }),
+        SymbolsMode::Values => Some(SoughtFiles { names: Vec::new(), words: Some(&value.words) }),
+        SymbolsMode::Definitions => Some(query.sought()),
+    };
+    let indexed = index.read(root, ignores, sought.as_ref(), &watch);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
     let listing = SymbolListing { indexed: &indexed, cwd: &context.cwd, limit: input.limit(), watch: &watch };
-    let wanted = input.wanted();
-    let query = input.query().unwrap_or_default();
     let output = match input.mode() {
         SymbolsMode::Outline => listing.outline(wanted, is_file),
-        SymbolsMode::References => listing.references(&SymbolQuery::new(query), input.imports.unwrap_or(false)),
-        SymbolsMode::Values => listing.values(&values(&indexed, query, &context.project, &watch)),
-        SymbolsMode::Definitions => {
-            let query = SymbolQuery::new(query);
-            let ranked = rank(&indexed, &query, wanted, &context.project);
-            listing.definitions(&query, &ranked)
-        }
+        SymbolsMode::References => listing.references(&query, input.imports.unwrap_or(false)),
+        SymbolsMode::Values => listing.values(&values(&indexed, &value, &context.project, &watch)),
+        SymbolsMode::Definitions => listing.definitions(&query, &rank(&indexed, &query, wanted, &context.project)),
     };
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::choice::SoughtFiles;
 use super::index::{IndexedFile, IndexedFiles};
 use super::language::SymbolKind;
 use super::outline::Symbol;
@@ -124,6 +125,11 @@ impl<'q> SymbolQuery<'q> {
             words.map(|word| Name::new(trim(word))).filter(|name| !name.name.is_empty()).collect()
         };
         Self { text, names, is_one_name, words: QueryWords::of(text) }
+    }
+
+    /// Returns what files have that it may mean.
+    pub(super) fn sought(&self) -> SoughtFiles<'_> {
+        SoughtFiles { names: self.names.iter().map(|name| name.name).collect(), words: Some(&self.words) }
     }
 
     fn asks_for_errors(&self) -> bool {
@@ -279,10 +285,10 @@ fn scored(
     let words = &query.words;
     let counts = WordCounts::of(indexed, words, wanted, project);
     let rarities = WordCounts::rarities(counts.definitions, &counts.in_definitions);
-    let file_rarities = WordCounts::rarities(indexed.files.len(), &counts.in_files);
+    let file_rarities = WordCounts::rarities(counts.all_files, &counts.in_files);
     let sum: f32 = words.all().iter().map(|word| word.weight * rarities[word.own]).sum();
     let mean = (real(counts.length) / real(counts.definitions.max(1))).max(1.0);
-    let file_mean = (real(counts.length) / real(indexed.files.len().max(1))).max(1.0);
+    let file_mean = (real(counts.length) / real(counts.all_files.max(1))).max(1.0);
     let mut best = (0.0, false);
     let mut hits: Vec<SymbolHit> = Vec::new();
     for file in &counts.files {

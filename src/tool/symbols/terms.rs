@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -26,6 +27,7 @@ const MAX_WORD: usize = 40;
 /// Words remembered with their numbers, and places for those that came last, which are looked at first.
 const MAX_KNOWN: usize = 200_000;
 const RECENT: usize = 4_096;
+const MAX_AT_REST: usize = 4;
 
 /// Words that every text has.
 const STOP: [&str; 62] = [
@@ -85,6 +87,8 @@ pub(super) struct TermReader {
     known: HashMap<u64, u32, BuildHasherDefault<HashedKey>>,
     /// Some of them, each in the place that its hash says.
     recent: Vec<(u64, u32)>,
+    /// Words of one text, each in the place that its hash says.
+    seen: Vec<u64>,
 }
 
 /// A hasher for keys that are hashes already.
@@ -109,11 +113,27 @@ impl Default for TermReader {
             stemmer: Stemmer::create(Algorithm::English),
             known: HashMap::default(),
             recent: vec![(hash(""), 0); RECENT],
+            seen: Vec::new(),
         }
     }
 }
 
+/// Readers at rest: what they have learned is of use to the next who reads.
+static AT_REST: Mutex<Vec<TermReader>> = Mutex::new(Vec::new());
+
 impl TermReader {
+    /// Lends a reader.
+    pub(super) fn lend<T>(work: impl FnOnce(&mut Self) -> T) -> T {
+        let at_rest = AT_REST.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reader = at_rest.unwrap_or_default();
+        let done = work(&mut reader);
+        let mut at_rest = AT_REST.lock().unwrap_or_else(PoisonError::into_inner);
+        if at_rest.len() < MAX_AT_REST {
+            at_rest.push(reader);
+        }
+        done
+    }
+
     /// Calls `found` with the number of each word, without those that every text has.
     pub(super) fn read(&mut self, text: &str, mut found: impl FnMut(u32)) {
         for_each_word(text, |word| {
@@ -123,12 +143,32 @@ impl TermReader {
         });
     }
 
+    /// Returns the numbers of the words of a text, most of them once, in no order.
+    pub(super) fn distinct(&mut self, text: &str) -> Vec<u32> {
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.clear();
+        seen.resize(RECENT, 0);
+        let mut found = Vec::new();
+        for_each_word(text, |word| {
+            let key = hash(word);
+            let last = &mut seen[usize::try_from(key).unwrap_or_default() % RECENT];
+            if std::mem::replace(last, key) != key {
+                found.extend(self.term_of(key, word));
+            }
+        });
+        self.seen = seen;
+        found
+    }
+
     /// Returns the number of a word; none for a stop word.
     pub(super) fn term(&mut self, word: &str) -> Option<u32> {
+        self.term_of(hash(word), word)
+    }
+
+    fn term_of(&mut self, key: u64, word: &str) -> Option<u32> {
         if word.len() < 2 || word.len() > MAX_WORD {
             return None;
         }
-        let key = hash(word);
         let place = usize::try_from(key).unwrap_or_default() % RECENT;
         let term = match self.recent[place] {
             (recent, term) if recent == key => term,
@@ -141,7 +181,12 @@ impl TermReader {
     fn learn(&mut self, key: u64, word: &str) -> u32 {
         let lower = word.to_lowercase();
         let is_number = lower.bytes().all(|byte| byte.is_ascii_digit());
-        let term = if is_number || STOP.contains(&lower.as_str()) { 0 } else { number(&self.stem(&lower)) };
+        let form = if lower.len() > LONGEST_FORM { None } else { FORMS.get(lower.as_str()).copied() };
+        let term = match form {
+            Some("") => 0,
+            _ if is_number => 0,
+            verb => number(&self.stem(verb.unwrap_or(&lower))),
+        };
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
         }
@@ -153,11 +198,23 @@ impl TermReader {
 impl TermReader {
     /// Returns what a word shares with its forms. What does something is a form of what it does, as a cleaner cleans.
     fn stem(&self, lower: &str) -> String {
-        let irregular = || IRREGULAR.iter().find(|forms| forms.split(' ').any(|form| form == lower))?.split(' ').next();
-        let verb = deed(lower.strip_suffix('s').unwrap_or(lower)).or_else(|| Some(irregular()?.to_owned()));
+        if lower.bytes().any(|byte| byte.is_ascii_digit()) {
+            return lower.to_owned();
+        }
+        let verb = deed(lower.strip_suffix('s').unwrap_or(lower));
         self.stemmer.stem(verb.as_deref().unwrap_or(lower)).into_owned()
     }
 }
+
+/// Bytes of the longest form.
+const LONGEST_FORM: usize = 10;
+
+/// For each irregular form its verb, and for each word that counts for nothing an empty text.
+static FORMS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let verbs = IRREGULAR.iter().filter_map(|forms| Some((forms.split(' ').next()?, forms)));
+    let verbs = verbs.flat_map(|(verb, forms)| forms.split(' ').map(move |form| (form, verb)));
+    verbs.chain(STOP.iter().map(|word| (*word, ""))).collect()
+});
 
 /// Returns the verb of a noun such as `cleaner`, `formatter` or `generator`.
 fn deed(noun: &str) -> Option<String> {
@@ -180,39 +237,55 @@ fn deed(noun: &str) -> Option<String> {
 /// Returns the number of each word of a short text.
 pub(super) fn terms_of(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
-    TermReader::default().read(text, |term| found.push(term));
+    TermReader::lend(|reader| reader.read(text, |term| found.push(term)));
     found
 }
 
+/// What a byte is in a word. Letters beyond ASCII count by their bytes.
+const NONE: u8 = 0;
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const OTHER: u8 = 3;
+static CLASSES: [u8; 256] = {
+    let mut classes = [NONE; 256];
+    let mut byte = 0_u8;
+    loop {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' | 0x80.. => OTHER,
+            _ => NONE,
+        };
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
+
 /// Calls `found` with each word of `text`: runs of letters and digits, cut where case changes as in `parseHTMLFile`.
 pub(super) fn for_each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
-    let bytes = text.as_bytes();
+    let class = |at: usize| text.as_bytes().get(at).map_or(NONE, |byte| CLASSES[usize::from(*byte)]);
     let mut at = 0;
-    while at < bytes.len() {
-        if !is_letter(bytes[at]) {
-            at += 1;
+    while at < text.len() {
+        let start = at;
+        let mut last = class(at);
+        at += 1;
+        if last == NONE {
             continue;
         }
-        let start = at;
-        at += 1;
-        while at < bytes.len() && is_letter(bytes[at]) {
-            let (last, sign) = (bytes[at - 1], bytes[at]);
-            let next_is_lower = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-            let cuts = sign.is_ascii_uppercase() && (!last.is_ascii_uppercase() || next_is_lower);
-            if cuts && at > start {
+        loop {
+            let sign = class(at);
+            if sign == NONE || sign == UPPER && (last != UPPER || class(at + 1) == LOWER) {
                 break;
             }
+            last = sign;
             at += 1;
         }
         if let Some(word) = text.get(start..at) {
             found(word);
         }
     }
-}
-
-/// Letters beyond ASCII count by their bytes.
-fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
 /// Returns a number of 28 bits that is not 0.

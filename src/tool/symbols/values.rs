@@ -112,16 +112,28 @@ static SAYS: LazyLock<Option<Regex>> =
 const ASKING: &str = "default maximum most long many much large big deep value environment variable biggest largest often \
     wide number times may";
 
-/// Returns the lines that state a value for words of `query`, the best first.
-pub(super) fn values(indexed: &IndexedFiles, query: &str, project: &Path, watch: &Watch) -> Vec<StatedValue> {
-    let wanted = WantedValue::of(query);
-    // The name of a variable may have the word, as in `SHOP_DEFAULT_OPTIONS`.
-    let asking = ASKING.split(' ').filter(|word| wanted.reads.is_none() || *word != "default");
-    let asking: HashSet<u32> = asking.flat_map(terms_of).collect();
-    let words = QueryWords::without(query, &asking);
+/// What is asked for.
+pub(super) struct ValueQuery {
+    wanted: WantedValue,
+    pub(super) words: QueryWords,
+}
+
+impl ValueQuery {
+    pub(super) fn new(query: &str) -> Self {
+        let wanted = WantedValue::of(query);
+        // The name of a variable may have the word, as in `SHOP_DEFAULT_OPTIONS`.
+        let asking = ASKING.split(' ').filter(|word| wanted.reads.is_none() || *word != "default");
+        let asking: HashSet<u32> = asking.flat_map(terms_of).collect();
+        Self { words: QueryWords::without(query, &asking), wanted }
+    }
+}
+
+/// Returns the lines that state a value for words of a query, the best first.
+pub(super) fn values(indexed: &IndexedFiles, query: &ValueQuery, project: &Path, watch: &Watch) -> Vec<StatedValue> {
+    let ValueQuery { wanted, words } = query;
     let standings: Vec<Standing> = indexed.standings(project);
     let found = indexed.scan(Some(watch), MAX_LINES, |reader, at, path, file| {
-        if standings[at].is_test { Vec::new() } else { in_file(at, path, file, &words, &wanted, reader) }
+        if standings[at].is_test { Vec::new() } else { in_file(at, path, file, words, wanted, reader) }
     });
     let count = words.all().len();
     let with = |word: usize| found.iter().filter(|one| one.fits[word] >= AROUND).count();

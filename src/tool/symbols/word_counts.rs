@@ -48,8 +48,9 @@ pub(super) struct CountedFile {
 /// How often the words of a query occur.
 pub(super) struct WordCounts {
     pub(super) files: Vec<CountedFile>,
+    /// Files, definitions, and their terms in all.
+    pub(super) all_files: usize,
     pub(super) definitions: usize,
-    /// Terms of all definitions.
     pub(super) length: usize,
     /// For each word, how many definitions and how many files have it.
     pub(super) in_definitions: Vec<usize>,
@@ -64,12 +65,15 @@ impl WordCounts {
             (!found.definitions.is_empty()).then_some(found).into_iter().collect()
         });
         let sum = |of: fn(&IndexedFile) -> usize| indexed.files.iter().map(|(_, file)| of(file)).sum();
+        // Of many files only those were looked into that have most of the words.
+        let choice = &indexed.choice;
         let over = |of: &dyn Fn(&CountedFile, usize) -> usize| -> Vec<usize> {
-            (0..words.ids()).map(|id| files.iter().map(|file| of(file, id)).sum()).collect()
+            (0..words.ids()).map(|id| choice.with_word(id, files.iter().map(|file| of(file, id)).sum())).collect()
         };
         Self {
-            definitions: sum(|file| file.symbols.len()),
-            length: sum(IndexedFile::length),
+            all_files: choice.of_all(indexed.files.len()),
+            definitions: choice.of_all(sum(|file| file.symbols.len())),
+            length: choice.of_all(sum(IndexedFile::length)),
             in_definitions: over(&|file, id| file.having[id]),
             in_files: over(&|file, id| usize::from(file.counts[id] > 0.0)),
             files,

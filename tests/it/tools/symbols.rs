@@ -239,3 +239,29 @@ async fn hostile_files_are_bounded() {
     let text = bench.text("Symbols", json!({"query": "x\u{1b}[31m y".repeat(2_000)})).await;
     assert!(text.len() < 60_000 && !text.contains('\u{1b}'));
 }
+
+#[tokio::test]
+async fn of_many_files_those_are_looked_into_that_have_what_is_sought() {
+    let bench = shop();
+    for number in 0..2_000 {
+        let text = format!("def item_{number}():\n    return {number}\n");
+        bench.put(&format!("lib/items/part_{number}.py"), &text);
+    }
+    for number in 0..1_100 {
+        bench.put(&format!("lib/old/sale_{number}.py"), "def sell_old_items():\n    return sold\n");
+    }
+    let ask = async |input: serde_json::Value| {
+        let (cold, warm) = (bench.text("Symbols", input.clone()).await, bench.text("Symbols", input).await);
+        assert_eq!(cold, warm);
+        cold
+    };
+    let text = ask(json!({"query": "add the prices of all items"})).await;
+    assert!(text.lines().nth(1).unwrap().starts_with("lib/cart.py:2  method Cart.total"), "{text}");
+    assert!(text.contains("[looked into the 1,000 files with most of the words, not into 2,"), "{text}");
+    let text = ask(json!({"query": "item_1007"})).await;
+    assert_eq!(text, "`item_1007` is defined once.\nlib/items/part_1007.py:1  function item_1007: def item_1007():");
+    let text = ask(json!({"query": "expire", "mode": "references"})).await;
+    assert!(text.starts_with("`expire` is used on 1 line in 1 file.\nsrc/session.rs:9  definition"), "{text}");
+    let text = ask(json!({"path": "lib/items"})).await;
+    assert!(text.starts_with("2,000 definitions at the top level of 2,000 files."), "{text}");
+}
