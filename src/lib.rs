@@ -100,7 +100,8 @@
 //! - **Skill**: something to do on request, as a file says it; a *command* is one in a single file. Its **skill origin** is
 //!   whose file it is, the **skill catalog** holds those in force. A **loaded skill** has its arguments filled in, and a
 //!   **skill piece** of it is text, or a command to run. A **skill host** knows those that the user can call; a
-//!   **forked skill** runs in a conversation of its own. A **plugin** is a folder that brings skills, commands and agents.
+//!   **forked skill** runs in a conversation of its own. A **plugin** is a folder that brings skills, commands and agents;
+//!   the **plugin library** knows those in use. **Watched files** are read anew when they change.
 //! - **Rule set**: the rules of settings and flags, each with its **rule effect** and **rule origin**; a **rule notice** is one
 //!   as it is shown. **Session rules** are all that is said in advance. **Folder trust** is whether what the folder brings,
 //!   **brought item** by brought item, is used; **trusted items** keep the answer, **item trust** is what of it holds now.

@@ -5,7 +5,7 @@
 //! trusted; what is in force of these is what was trusted, byte by byte.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
@@ -21,7 +21,7 @@ pub struct Library {
     catalog: Catalog,
     dirs: AgentDirs,
     /// Where the agents of plugins lie, each with the name of its plugin.
-    plugins: Vec<(String, AgentDir)>,
+    plugins: RwLock<Vec<(String, AgentDir)>>,
     built_in: Vec<Entry>,
     /// Agents of the command line.
     given: Vec<Entry>,
@@ -49,21 +49,36 @@ impl Library {
         let catalog = Catalog::of(Vec::new());
         catalog.put(built_in.iter().cloned().chain(no_error).collect());
         let (trust, cache, news) = (ItemTrust::default(), Mutex::default(), LibraryNews::default());
-        let plugins = Vec::new();
+        let plugins = RwLock::default();
         Self { catalog, dirs, plugins, built_in, given, known, trust, cache, news }
     }
 
     /// Returns the same library with the agents of these plugins, whose names begin with that of the plugin.
     #[must_use]
     pub fn with_plugins(self, plugins: &[Plugin]) -> Self {
-        let dir = |path: &PathBuf| AgentDir { tier: Tier::Plugin, path: path.clone(), bounds: None };
-        let dirs = plugins.iter().flat_map(|plugin| plugin.agents.iter().map(|path| (plugin.name.clone(), dir(path))));
-        Self { plugins: dirs.collect(), ..self }
+        self.use_plugins(plugins);
+        self
     }
 
-    /// Returns where the agents of plugins lie.
-    pub(super) fn plugin_folders(&self) -> impl Iterator<Item = &PathBuf> {
-        self.plugins.iter().map(|(_, dir)| &dir.path)
+    /// Offers the agents of these plugins and of no others, from the next [`Library::reload`] on.
+    pub fn use_plugins(&self, plugins: &[Plugin]) {
+        let mut dirs = Vec::new();
+        for plugin in plugins {
+            let dir =
+                |path: &PathBuf| AgentDir { tier: Tier::Plugin, path: path.clone(), bounds: plugin.bounds.clone() };
+            dirs.extend(plugin.agents.iter().map(|path| (plugin.name.clone(), dir(path))));
+        }
+        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = dirs;
+    }
+
+    fn of_plugins(&self) -> Vec<(String, AgentDir)> {
+        self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns all folders that agent files may lie in.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let of_plugins = self.of_plugins().into_iter().map(|(_, dir)| dir.path);
+        self.dirs.iter().map(|dir| dir.path.clone()).chain(of_plugins).collect()
     }
 
     /// Returns which agent files of the project count. A change holds from the next [`Library::reload`] on.
@@ -73,7 +88,9 @@ impl Library {
 
     /// Reads the agent files of the project, whether they count or not. Blocks.
     pub fn brought(&self) -> Vec<BroughtItem> {
-        let theirs = self.dirs.iter().filter(|dir| dir.bounds.is_some());
+        let of_plugins = self.of_plugins();
+        let all = self.dirs.iter().chain(of_plugins.iter().map(|(_, dir)| dir));
+        let theirs = all.filter(|dir| dir.bounds.is_some());
         let files = theirs.flat_map(|dir| found_in(dir).files.into_iter().map(move |path| FileOf { dir, path }));
         let mut items: Vec<BroughtItem> = files.filter_map(|file| file.read_brought()).collect();
         items.sort();
@@ -113,9 +130,9 @@ impl Library {
         let mut entries = self.built_in.clone();
         // The plugins of the first files.
         let mut owners = Vec::new();
-        for (plugin, dir) in &self.plugins {
-            let is_file = dir.path.is_file();
-            let found = if is_file { vec![dir.path.clone()] } else { found_in(dir).files };
+        let of_plugins = self.of_plugins();
+        for (plugin, dir) in &of_plugins {
+            let found = found_in(dir).files;
             owners.extend(std::iter::repeat_n(plugin, found.len()));
             files.extend(found.into_iter().map(|path| FileOf { dir, path }));
         }
@@ -152,5 +169,9 @@ impl Library {
 }
 
 fn found_in(dir: &AgentDir) -> walk::FoundFile {
+    // Plugins may name single files.
+    if dir.tier == Tier::Plugin && dir.path.is_file() {
+        return walk::FoundFile { files: vec![dir.path.clone()], ..walk::FoundFile::default() };
+    }
     walk::find(&dir.path, dir.bounds.as_ref(), "~/.claude/agents")
 }

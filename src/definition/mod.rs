@@ -20,6 +20,7 @@ mod load;
 mod narrow;
 mod news;
 mod plugin;
+mod plugins;
 pub mod skill;
 mod text_file;
 mod tier;
@@ -46,9 +47,10 @@ pub use known::KnownNames;
 pub use library::Library;
 pub use load::parse;
 pub use plugin::{Plugin, PluginPlaces};
+pub use plugins::PluginLibrary;
 pub use tier::Tier;
 pub use tools::knows_tool;
-pub use watch::{Means, Watcher};
+pub use watch::{Means, WatchedFiles, Watcher};
 
 /// What makes one kind of subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]

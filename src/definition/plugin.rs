@@ -1,7 +1,7 @@
 //! Plugins: folders that bring skills, commands, agents, hooks and MCP servers along, under a name of their own.
 //!
-//! Owns which are installed, where their parts lie, and the files of their hooks and servers. Leaves reading skills and agents
-//! to `skill` and `library`, and what hooks and servers are to `services`. Source of the formats: the documentation of Claude Code, whose
+//! Owns which are installed, where their parts lie, and the files of their hooks and servers. Leaves finding them anew to
+//! `plugins`, reading skills and agents to `skill` and `library`, and what hooks and servers are to `services`. Source of the formats: the documentation of Claude Code, whose
 //! list of installed plugins is read as it is. Invariants: no part lies outside of its plugin's folder; a plugin that is
 //! switched off brings nothing; a list that cannot be read is said.
 
@@ -11,11 +11,16 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text_file;
+use super::{DirBounds, text_file};
 use crate::message::{Diagnostic, sanitize_line};
+use crate::permission::Owner;
 
 /// Plugins that are read.
 const MAX_PLUGINS: usize = 200;
+/// What a plugin says of itself, and its usual files of hooks and servers.
+const MANIFEST: &str = ".claude-plugin/plugin.json";
+const HOOKS: &str = "hooks/hooks.json";
+const SERVERS: &str = ".mcp.json";
 /// Paths that one part of a manifest may name.
 const MAX_PATHS: usize = 100;
 
@@ -26,6 +31,8 @@ pub struct Plugin {
     pub name: String,
     /// Its folder, links resolved.
     pub root: PathBuf,
+    /// What holds for its files if it lies in the project, where others may have put it.
+    pub bounds: Option<DirBounds>,
     /// Files and folders of skills, beside the usual one.
     pub skills: Vec<PathBuf>,
     pub commands: Vec<PathBuf>,
@@ -37,14 +44,16 @@ pub struct Plugin {
 }
 
 /// Where plugins are found.
-#[derive(Debug, Clone, Copy)]
-pub struct PluginPlaces<'a> {
+#[derive(Debug, Clone)]
+pub struct PluginPlaces {
     /// `~/.claude`, or what stands for it.
-    pub claude: Option<&'a Path>,
-    /// Root of the project.
-    pub project: Option<&'a Path>,
+    pub claude: Option<PathBuf>,
+    /// Root of the project, links resolved.
+    pub project: Option<PathBuf>,
+    /// Who the files of the project have to belong to.
+    pub owner: Owner,
     /// Folders of single plugins (`--plugin-dir`).
-    pub given: &'a [PathBuf],
+    pub given: Vec<PathBuf>,
 }
 
 /// The list of installed plugins, in both of its versions.
@@ -90,12 +99,12 @@ struct Manifest {
 impl Plugin {
     /// Finds the plugins in use: those of the command line, then those that are installed. Blocks.
     #[must_use]
-    pub fn find(places: PluginPlaces<'_>) -> (Vec<Self>, Vec<Diagnostic>) {
+    pub fn find(places: &PluginPlaces) -> (Vec<Self>, Vec<Diagnostic>) {
         let (mut plugins, mut errors) = (Vec::<Self>::new(), Vec::new());
-        let installed = places.claude.map(|claude| installed(claude, places.project, &mut errors)).unwrap_or_default();
+        let installed = installed(places, &mut errors);
         let given = places.given.iter().map(|path| (path.clone(), None));
         for (path, name) in given.chain(installed.into_iter().map(|(name, path)| (path, Some(name)))) {
-            match Self::read(&path, name.as_deref(), &mut errors) {
+            match Self::read(&path, name.as_deref(), places, &mut errors) {
                 Some(plugin)
                     if plugins.len() < MAX_PLUGINS && plugins.iter().all(|known| known.name != plugin.name) =>
                 {
@@ -107,7 +116,7 @@ impl Plugin {
         (plugins, errors)
     }
 
-    fn read(path: &Path, known_as: Option<&str>, errors: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn read(path: &Path, known_as: Option<&str>, places: &PluginPlaces, errors: &mut Vec<Diagnostic>) -> Option<Self> {
         let root = match path.canonicalize() {
             Ok(root) if root.is_dir() => root,
             Ok(_) => {
@@ -119,7 +128,9 @@ impl Plugin {
                 return None;
             }
         };
-        let own_file = root.join(".claude-plugin/plugin.json");
+        let project = places.project.as_ref().filter(|project| root.starts_with(project));
+        let bounds = project.map(|project| DirBounds { root: project.clone(), owner: places.owner });
+        let own_file = root.join(MANIFEST);
         let manifest: Manifest = json(&own_file, errors).unwrap_or_default();
         let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = manifest.name.as_deref().or(known_as).map(str::to_owned).or(folder)?;
@@ -137,23 +148,61 @@ impl Plugin {
         let (skills, commands) = (parts("skills", &manifest.skills), parts("commands", &manifest.commands));
         let agents = parts("agents", &manifest.agents);
         let mut said = |usual, named: &Value, key| said(&root, &own_file, (usual, named, key), errors);
-        let hooks = said("hooks/hooks.json", &manifest.hooks, "hooks");
-        let servers = said(".mcp.json", &manifest.servers, "mcpServers");
-        (!name.is_empty()).then_some(Self { name, root, skills, commands, agents, hooks, servers })
+        let hooks = said(HOOKS, &manifest.hooks, "hooks");
+        let servers = said(SERVERS, &manifest.servers, "mcpServers");
+        (!name.is_empty()).then_some(Self { name, root, bounds, skills, commands, agents, hooks, servers })
+    }
+
+    /// Returns the files that say what it brings.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let usual = [MANIFEST, HOOKS, SERVERS].map(|file| self.root.join(file));
+        usual.into_iter().chain(self.hooks.iter().chain(&self.servers).map(|(file, _)| file.clone()))
+    }
+
+    /// Returns `true` if it lies in the project: what it brings is then used as what the project brings.
+    #[must_use]
+    pub fn is_projects(&self) -> bool {
+        self.bounds.is_some()
+    }
+}
+
+impl PluginPlaces {
+    /// Returns the list of what is installed.
+    fn list(&self) -> Option<PathBuf> {
+        self.claude.as_ref().map(|claude| claude.join("plugins/installed_plugins.json"))
+    }
+
+    /// Returns the settings that switch plugins on and off.
+    fn settings(&self) -> impl Iterator<Item = PathBuf> {
+        let of_project = self.project.as_ref().map(|project| project.join(".claude"));
+        let folders = self.claude.iter().cloned().chain(of_project);
+        folders.flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)))
+    }
+
+    /// Returns what is wrong with files that say which plugins there are. Blocks.
+    pub(super) fn unread(&self) -> Vec<Diagnostic> {
+        let mut errors = Vec::new();
+        for file in self.list().into_iter().chain(self.settings()) {
+            let _: Option<Value> = json(&file, &mut errors);
+        }
+        errors
+    }
+
+    /// Returns what says which plugins there are.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.list().into_iter().chain(self.settings()).chain(self.given.iter().cloned())
     }
 }
 
 /// Returns the installed plugins that are switched on here, each with its folder.
-fn installed(claude: &Path, project: Option<&Path>, errors: &mut Vec<Diagnostic>) -> Vec<(String, PathBuf)> {
-    let list: InstalledPlugins = json(&claude.join("plugins/installed_plugins.json"), errors).unwrap_or_default();
+fn installed(places: &PluginPlaces, errors: &mut Vec<Diagnostic>) -> Vec<(String, PathBuf)> {
+    let list = places.list().and_then(|list| json::<InstalledPlugins>(&list, errors)).unwrap_or_default();
     if list.plugins.is_empty() {
         return Vec::new();
     }
-    let of_project = project.map(|project| project.join(".claude"));
-    let folders = std::iter::once(claude.to_path_buf()).chain(of_project);
-    let files = folders.flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
     // What is wrong with these files is said where their rules are read.
-    let settings: Vec<PluginSettings> = files.filter_map(|file| json(&file, &mut Vec::new())).collect();
+    let settings: Vec<PluginSettings> = places.settings().filter_map(|file| json(&file, &mut Vec::new())).collect();
+    let project = places.project.as_deref();
     let is_off =
         |id: &str| settings.iter().any(|settings| settings.enabled_plugins.get(id) == Some(&Value::Bool(false)));
     let on = list.plugins.into_iter().filter(|(id, _)| !is_off(id));

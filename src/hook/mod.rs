@@ -33,8 +33,8 @@ pub struct Hooks(Arc<HookState>);
 
 #[derive(Default)]
 struct HookState {
-    /// Those of settings files, in the order in which they are asked.
-    handlers: Vec<Arc<HookHandler>>,
+    /// Those of settings files and plugins, in the order in which they are asked.
+    handlers: RwLock<Arc<[Arc<HookHandler>]>>,
     reach: HookReach,
     /// What the session is for hooks; `None` where none run.
     session: Option<HookSession>,
@@ -88,7 +88,7 @@ impl Hooks {
     #[must_use]
     pub fn new(handlers: Vec<HookHandler>, reach: HookReach, session: HookSession) -> Self {
         Self(Arc::new(HookState {
-            handlers: handlers.into_iter().map(Arc::new).collect(),
+            handlers: RwLock::new(handlers.into_iter().map(Arc::new).collect()),
             reach,
             session: Some(session),
             ..HookState::default()
@@ -98,12 +98,17 @@ impl Hooks {
     /// Returns hooks of which none runs, to list them.
     #[must_use]
     pub fn unstarted(handlers: Vec<HookHandler>, reach: HookReach) -> Self {
-        let handlers = handlers.into_iter().map(Arc::new).collect();
+        let handlers = RwLock::new(handlers.into_iter().map(Arc::new).collect());
         Self(Arc::new(HookState { handlers, reach, ..HookState::default() }))
     }
 
-    fn handlers(&self) -> &[Arc<HookHandler>] {
-        &self.0.handlers
+    fn handlers(&self) -> Arc<[Arc<HookHandler>]> {
+        self.0.handlers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes these the hooks of settings files and plugins.
+    pub fn set(&self, handlers: Vec<HookHandler>) {
+        *self.0.handlers.write().unwrap_or_else(PoisonError::into_inner) = handlers.into_iter().map(Arc::new).collect();
     }
 
     fn session(&self) -> Option<&HookSession> {

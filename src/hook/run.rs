@@ -62,28 +62,29 @@ impl AgentHooks {
     /// Returns `true` if something runs at this event.
     #[must_use]
     pub fn listen_to(&self, event: HookEvent) -> bool {
-        self.handlers(event).next().is_some()
+        !self.handlers(event).is_empty()
     }
 
     /// Lists what runs at this event, by what is trusted of it.
     #[must_use]
     pub fn running_at(&self, event: HookEvent) -> Vec<String> {
-        self.handlers(event).map(|handler| handler.trust_text()).collect()
+        self.handlers(event).iter().map(|handler| handler.trust_text()).collect()
     }
 
-    fn handlers(&self, event: HookEvent) -> impl Iterator<Item = &Arc<HookHandler>> {
+    fn handlers(&self, event: HookEvent) -> Vec<Arc<HookHandler>> {
         let is_left_out =
             |handler: &HookHandler| !self.left_out.is_empty() && self.left_out.contains(&handler.trust_text());
         let is_meant = move |handler: &&Arc<HookHandler>| {
             handler.event == event && self.hooks.lets_run(handler) && !is_left_out(handler)
         };
-        self.hooks.handlers().iter().chain(self.own.iter()).filter(is_meant)
+        let of_session = self.hooks.handlers();
+        of_session.iter().chain(self.own.iter()).filter(is_meant).cloned().collect()
     }
 
     /// Runs the hooks of a moment, all at the same time, and the same command once.
     pub async fn fire(&self, moment: HookMoment<'_>) -> HookResult {
-        let mut chosen: Vec<&Arc<HookHandler>> = Vec::new();
-        for handler in self.handlers(moment.event).filter(|handler| handler.covers(moment.about)) {
+        let mut chosen: Vec<Arc<HookHandler>> = Vec::new();
+        for handler in self.handlers(moment.event).into_iter().filter(|handler| handler.covers(moment.about)) {
             if chosen.iter().all(|known| known.command != handler.command) {
                 chosen.push(handler);
             }
@@ -108,10 +109,10 @@ impl AgentHooks {
                 HookVerdict::of(&handler, &about, (exit, begun.elapsed()))
             }
         };
-        let background = later.into_iter().map(|handler| started(handler.clone(), self.hooks.stopping()).boxed());
+        let background = later.into_iter().map(|handler| started(handler, self.hooks.stopping()).boxed());
         let background = background.collect();
         let mut verdict = HookVerdict::default();
-        let answers = join_all(now.into_iter().map(|handler| started(handler.clone(), moment.stop.clone()))).await;
+        let answers = join_all(now.into_iter().map(|handler| started(handler, moment.stop.clone()))).await;
         for answer in answers {
             verdict.add(answer);
         }

@@ -28,7 +28,7 @@ pub use names::{McpToolInfo, TOOL_PREFIX, server_prefix, wire_name};
 pub use reading::McpPrompt;
 pub use servers::{McpServers, McpSetup};
 pub use sign_in::{LearnToken, OpenBrowser, SignIn, SignIns};
-pub use sources::{FoundServers, McpSources, ProjectChoice};
+pub use sources::{FoundServers, McpSources, PluginServers, ProjectChoice};
 pub use stdio::{Launch, LaunchedServer, ServerProcess};
 
 /// Why something with a server did not work, for people and models.

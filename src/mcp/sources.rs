@@ -43,8 +43,8 @@ pub struct McpSources {
     /// What the configuration of this program holds, and its file.
     pub own: Vec<(String, Value)>,
     pub own_file: Option<PathBuf>,
-    /// Those of plugins, by file.
-    pub plugins: Vec<(PathBuf, Vec<(String, Value)>)>,
+    /// Those of plugins.
+    pub plugins: Vec<PluginServers>,
     pub choice: ProjectChoice,
     /// Variables that hold keys of ours.
     pub keys: Vec<String>,
@@ -78,6 +78,15 @@ impl ProjectChoice {
             None
         }
     }
+}
+
+/// Servers as a file of a plugin names them.
+#[derive(Debug, Clone)]
+pub struct PluginServers {
+    pub file: PathBuf,
+    pub found: FoundServers,
+    /// Whether the plugin lies in the project.
+    pub is_projects: bool,
 }
 
 /// Servers as they are written in one file.
@@ -159,17 +168,17 @@ impl McpSources {
                 Err(why) => reader.diagnostics.push(left_out(path, &why)),
             }
         }
-        for (file, servers) in &self.plugins {
-            reader.add(servers, McpScope::Plugin, Some(file));
+        for PluginServers { file, found, is_projects } in &self.plugins {
+            let trusted = found.names_of(|shown| !is_projects || trusts(shown));
+            for server in reader.add(&found.entries, McpScope::Plugin, Some(file)) {
+                server.heed_trust(&trusted);
+            }
         }
         reader.diagnostics.extend(project.diagnostics.iter().cloned());
         let trusted = project.names_of(trusts);
-        let before = reader.servers.len();
-        reader.add(&project.entries, McpScope::Project, self.project_file().as_deref());
-        for server in &mut reader.servers[before..] {
-            let untrusted = !trusted.contains(server.name.as_str());
-            let untrusted = untrusted.then(|| "you have not trusted it: /trust".to_owned());
-            server.off = untrusted.or_else(|| self.choice.off(&server.name)).or(server.off.take());
+        for server in reader.add(&project.entries, McpScope::Project, self.project_file().as_deref()) {
+            server.off = self.choice.off(&server.name).or(server.off.take());
+            server.heed_trust(&trusted);
         }
         (reader.servers, reader.diagnostics)
     }
@@ -228,8 +237,19 @@ struct Reader<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
+impl McpConfig {
+    /// Keeps it from being started unless it is one of those.
+    fn heed_trust(&mut self, trusted: &BTreeSet<&str>) {
+        if !trusted.contains(self.name.as_str()) {
+            self.off = Some("you have not trusted it: /trust".to_owned());
+        }
+    }
+}
+
 impl Reader<'_> {
-    fn add(&mut self, entries: &[(String, Value)], scope: McpScope, file: Option<&Path>) {
+    /// Adds the servers of a file, and returns them.
+    fn add(&mut self, entries: &[(String, Value)], scope: McpScope, file: Option<&Path>) -> &mut [McpConfig] {
+        let before = self.servers.len();
         for (name, value) in entries.iter().take(MAX_SERVERS) {
             let shown = sanitize_line(name);
             let found = match self.servers.iter().find(|known| server_prefix(&known.name) == server_prefix(name)) {
@@ -245,6 +265,7 @@ impl Reader<'_> {
                 (Err(why), None) => self.diagnostics.push(Diagnostic::new(why + ".")),
             }
         }
+        &mut self.servers[before..]
     }
 }
 

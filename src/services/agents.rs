@@ -1,9 +1,8 @@
-//! The agent files, skills and commands of a session: read at its start, watched to its end.
+//! The agent files, skills, commands and plugins of a session: read at its start, watched to its end.
 //!
-//! Owns who hears of changes. Leaves the reading and the watching to `definition`. Invariant: nothing is emitted when
+//! Owns who hears of changes of all but plugins. Leaves the reading and the watching to `definition`. Invariant: nothing is emitted when
 //! nothing changed, so not for what the start found in order.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -11,8 +10,7 @@ use tokio::time::timeout;
 
 use super::worktrees::AbortOnDrop;
 use crate::agent::{SessionEvent, Sink};
-use crate::definition::skill::SkillLibrary;
-use crate::definition::{CatalogChanges, Library, Means, Watcher};
+use crate::definition::{CatalogChanges, Means, WatchedFiles, Watcher};
 
 /// How long a session waits for its agent files.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,8 +24,9 @@ pub(super) struct AgentFiles {
 impl AgentFiles {
     /// Reads the files before it returns, so that the first request offers all agents. The watches are set later. Files
     /// that a slow disk brings after the session has begun are emitted as a change.
-    pub(super) async fn read(library: &Arc<Library>, skills: &Arc<SkillLibrary>, sink: &Sink) -> Self {
-        let (reader, of_skills) = (Arc::clone(library), Arc::clone(skills));
+    pub(super) async fn read(files: WatchedFiles, sink: &Sink) -> Self {
+        let WatchedFiles { library, skills, .. } = files.clone();
+        let (reader, of_skills) = (library.clone(), skills.clone());
         let reading = tokio::task::spawn_blocking(move || {
             reader.reload();
             of_skills.reload();
@@ -43,8 +42,8 @@ impl AgentFiles {
         } else {
             tracing::warn!("reading the agent files timed out");
         }
-        let watcher = Watcher::start(Arc::clone(library), Arc::clone(skills), Means::Events);
-        let (library, skills, sink) = (Arc::clone(library), Arc::clone(skills), sink.clone());
+        let watcher = Watcher::start(files, Means::Events);
+        let sink = sink.clone();
         let announcer = tokio::spawn(async move {
             let mut changes = CatalogChanges { errors, ..CatalogChanges::default() };
             loop {

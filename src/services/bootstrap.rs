@@ -17,7 +17,9 @@ use super::{ConfiguredServers, connection, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::skill::{SkillDirs, SkillLibrary};
-use crate::definition::{AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Plugin, PluginPlaces, Roots};
+use crate::definition::{
+    AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Plugin, PluginLibrary, PluginPlaces, Roots, WatchedFiles,
+};
 use crate::hook::{HookHandler, HookSource};
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
@@ -100,6 +102,8 @@ pub struct Bootstrap {
     pub memory: MemorySources,
     /// The MCP servers that are configured.
     pub servers: ConfiguredServers,
+    /// The plugins in use.
+    pub plugins: Arc<PluginLibrary>,
     /// What can be called by name. Until [`super::start`] there is nothing.
     pub skills: Arc<SkillLibrary>,
     /// The kinds of agents there are. Until [`super::start`] only those that need no file.
@@ -141,6 +145,12 @@ impl Bootstrap {
         (!sources.is_empty()).then(|| MemoryReader::under(sources, cwd, project, rules))
     }
 
+    /// Returns the files that are watched.
+    pub(super) fn files(&self) -> WatchedFiles {
+        let Self { library, skills, plugins, .. } = self;
+        WatchedFiles { library: library.clone(), skills: skills.clone(), plugins: plugins.clone() }
+    }
+
     pub fn log_file(&self) -> Option<PathBuf> {
         self.paths.as_ref().map(|paths| log::path(&paths.state_dir))
     }
@@ -168,7 +178,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides(&options));
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
     let (plugins, unusable) = plugins(&options, &environment, &ground);
-    let (more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins);
+    let (more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins.all());
     let told = ground.notices().into_iter().map(Diagnostic::new);
     let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more).chain(unusable);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
@@ -181,14 +191,13 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
     let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
-    let library = Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins);
-    let library = Arc::new(library);
-    let skills = Arc::new(skills(options.kind, (&library, &plugins), &environment, (&place, &ground)));
+    let library = Arc::new(Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins.all()));
+    let skills = Arc::new(skills(options.kind, (&library, &plugins.all()), &environment, (&place, &ground)));
     let watch = PlaceWatch::default();
     let trust = MemoryTrust::over(watch.traces().clone(), library.trust().clone());
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground, trust);
     let known = (&environment, paths.as_ref(), &config);
-    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins), &services)
+    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins.all()), &services)
         .with_sign_ins(paths.as_ref(), &secrets);
     let files = (&*library, &*skills);
     let trust = trust::look(&options, (&rules, &more), files, (paths.as_ref(), &place), (&memory, &servers));
@@ -221,6 +230,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         trust,
         memory,
         servers: servers.with_main_agent(agent.as_deref()),
+        plugins: Arc::new(plugins),
         skills,
         library,
         agent,
@@ -295,14 +305,14 @@ fn plugins(
     options: &Options,
     environment: &config::Environment,
     ground: &ProjectRoot,
-) -> (Vec<Plugin>, Vec<Diagnostic>) {
+) -> (PluginLibrary, Vec<Diagnostic>) {
     if options.kind == SessionKind::Demo {
         return Default::default();
     }
-    let given: Vec<PathBuf> = options.plugins.iter().map(|path| options.directory.join(path)).collect();
+    let given = options.plugins.iter().map(|path| options.directory.join(path)).collect();
     let claude = user_dirs(environment).claude;
-    let project = ground.is_project.then_some(ground.root.as_path());
-    Plugin::find(PluginPlaces { claude: claude.as_deref(), project, given: &given })
+    let project = ground.is_project.then(|| ground.root.clone());
+    PluginLibrary::find(PluginPlaces { claude, project, owner: config::user(environment), given })
 }
 
 /// Returns where skills are looked for. The demonstration knows of none.

@@ -21,8 +21,8 @@ use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
 use crate::mcp::{
-    FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, ProjectChoice,
-    ServerProcess, SignIns,
+    FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, PluginServers,
+    ProjectChoice, ServerProcess, SignIns,
 };
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
@@ -110,13 +110,24 @@ impl ConfiguredServers {
         self.sources.all(&self.project, |shown| trust.uses(&self.item(shown.to_owned())))
     }
 
-    /// Returns what the project brings.
+    /// Returns what the project brings, in plugins too.
     pub(super) fn brought(&self) -> impl Iterator<Item = BroughtItem> {
-        self.project.shown().map(|shown| self.item(shown))
+        self.project.shown().map(|shown| self.item(shown)).chain(self.brought_in_plugins())
+    }
+
+    /// Returns the servers of plugins that lie in the project. Blocks.
+    pub(super) fn brought_in_plugins(&self) -> impl Iterator<Item = BroughtItem> {
+        let of_plugins = self.sources.plugins.iter().filter(|servers| servers.is_projects);
+        of_plugins.flat_map(|servers| servers.found.shown()).map(|shown| self.item(shown))
     }
 
     fn item(&self, shown: String) -> BroughtItem {
         trusted_as(BroughtKind::Server, shown, self.sources.project.as_deref())
+    }
+
+    /// Knows the servers of these plugins and of no others.
+    pub(super) fn use_plugins(&mut self, plugins: &[Plugin]) {
+        self.sources.plugins = plugins.iter().flat_map(servers_of).collect();
     }
 
     /// Makes the servers there are those that are configured. Returns once the files are read, or too slow.
@@ -155,11 +166,12 @@ impl ConfiguredServers {
 }
 
 /// Returns the servers of a plugin by file, each under the plugin's name.
-fn servers_of(plugin: &Plugin) -> impl Iterator<Item = (PathBuf, Vec<(String, Value)>)> {
+fn servers_of(plugin: &Plugin) -> impl Iterator<Item = PluginServers> {
     plugin.servers.iter().map(|(file, servers)| {
         let each = servers.as_object().into_iter().flatten();
         let named = each.map(|(name, entry)| (format!("plugin:{}:{name}", plugin.name), entry.clone()));
-        (file.clone(), named.collect())
+        let found = FoundServers { entries: named.collect(), diagnostics: Vec::new() };
+        PluginServers { file: file.clone(), found, is_projects: plugin.is_projects() }
     })
 }
 

@@ -59,8 +59,7 @@ pub use trust::check_trust;
 
 use crate::agent::{LogEvent, Place, Sink};
 use crate::config::{self, Config, Paths};
-use crate::definition::skill::SkillLibrary;
-use crate::definition::{AgentDefinition, Library};
+use crate::definition::{AgentDefinition, WatchedFiles};
 use crate::message::Diagnostic;
 use crate::offline::Pace;
 use crate::permission::Approver;
@@ -84,6 +83,7 @@ pub struct Started {
 }
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
+    let files = bootstrap.files();
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, .. } = bootstrap;
     let Bootstrap { rules, settings, trust, memory, servers, services, engine, subagents, watch, store, saved, .. } =
         bootstrap;
@@ -97,7 +97,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let (approvals, says) = (ApprovalQueue::default(), options.front_end != FrontEnd::Headless && saved.is_none());
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
     let settings_model = settings.model().map(str::to_owned);
-    kept.agents = agent_files(options.kind, (&library, &skills), &sink).await;
+    kept.agents = agent_files(options.kind, files.clone(), &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
         config: &config,
@@ -109,8 +109,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         paths: paths.as_ref(),
         ground: &ground,
         place: &place,
-        library: &library,
-        skills: &skills,
+        files,
         store: store.as_ref(),
         answered: saved.as_deref().map(SavedSession::answers).unwrap_or_default(),
         secrets: &secrets,
@@ -171,13 +170,9 @@ fn secret_variables(services: &ProviderEnv, config: &Config) -> Vec<String> {
 }
 
 /// Starts to read agent files. A demonstration has none.
-async fn agent_files(
-    kind: SessionKind,
-    (library, skills): (&Arc<Library>, &Arc<SkillLibrary>),
-    sink: &Sink,
-) -> Option<AgentFiles> {
+async fn agent_files(kind: SessionKind, files: WatchedFiles, sink: &Sink) -> Option<AgentFiles> {
     match kind {
-        SessionKind::Live => Some(AgentFiles::read(library, skills, sink).await),
+        SessionKind::Live => Some(AgentFiles::read(files, sink).await),
         SessionKind::Demo => None,
     }
 }

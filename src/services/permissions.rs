@@ -2,8 +2,6 @@
 //!
 //! Owns putting answers, rules, folders and the sandbox together. Leaves each of them to its own module.
 
-use std::sync::Arc;
-
 use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
@@ -12,8 +10,7 @@ use super::worktrees::AbortOnDrop;
 use super::{ConfiguredServers, Options, SessionHandles, SessionKind, allowed, hooks, mcp, sandbox, say, trust};
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
-use crate::definition::Library;
-use crate::definition::skill::SkillLibrary;
+use crate::definition::WatchedFiles;
 use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::MemoryTrust;
@@ -36,8 +33,7 @@ pub(super) struct MadeOf<'a> {
     pub(super) paths: Option<&'a Paths>,
     pub(super) ground: &'a ProjectRoot,
     pub(super) place: &'a Place,
-    pub(super) library: &'a Arc<Library>,
-    pub(super) skills: &'a Arc<SkillLibrary>,
+    pub(super) files: WatchedFiles,
     pub(super) store: Option<&'a Store>,
     /// Answers of the session that goes on.
     pub(super) answered: Vec<ActiveGrant>,
@@ -62,7 +58,7 @@ pub(super) struct Rights {
 pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Rights {
     let permissions = permissions(&made_of, kept, sink).await;
     let MadeOf { options, config, rules, trust, settings, memory, servers, paths, ground, place, .. } = made_of;
-    let MadeOf { library, skills, engine, store, .. } = made_of;
+    let MadeOf { files, engine, store, .. } = made_of;
     let keys = servers.sources.keys.clone();
     let shell = sandbox::shell((options, config, paths, ground), (&rules, &trust, &settings), keys, kept, sink).await;
     let in_force = rules.ruleset(&trust);
@@ -73,12 +69,10 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, mcp::HEAD_START);
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
-    let (library, skills) = (library.clone(), skills.clone());
     let found = trust::TrustParts {
         trust,
         rules,
-        library,
-        skills,
+        files,
         memory,
         settings,
         hooks: hooks.clone(),

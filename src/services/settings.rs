@@ -88,22 +88,34 @@ impl SessionSettings {
             let variables = more.variables.iter().cloned().map(|value| Said { value, is_projects });
             all.variables = variables.chain(all.variables).collect();
         }
-        diagnostics.extend(plugins.iter().flat_map(|plugin| all.add_plugin(plugin)));
+        diagnostics.extend(all.use_plugins(plugins));
         (all, diagnostics)
     }
 
-    /// Adds the hooks of a plugin, which are the user's: they have installed it. Returns what is wrong with them.
+    /// Names the hooks of these plugins and of no others. Returns what is wrong with them.
+    pub(super) fn use_plugins(&mut self, plugins: &[Plugin]) -> Vec<Diagnostic> {
+        self.hooks.retain(|hook| hook.source.plugin.is_none());
+        plugins.iter().flat_map(|plugin| self.add_plugin(plugin)).collect()
+    }
+
+    /// Adds the hooks of a plugin, which are the user's, who has installed it, unless it lies in the project. Returns what is wrong with them.
     fn add_plugin(&mut self, plugin: &Plugin) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         for (file, hooks) in &plugin.hooks {
             let place = file.to_string_lossy().into_owned().into();
-            let plugin = Some(plugin.root.as_path().into());
-            let source = HookSource { place, is_projects: false, is_managed: false, plugin };
+            let (is_projects, plugin) = (plugin.is_projects(), Some(plugin.root.as_path().into()));
+            let source = HookSource { place, is_projects, is_managed: false, plugin };
             let (handlers, errors) = HookHandler::read(hooks, &source);
             self.hooks.extend(handlers);
             diagnostics.extend(errors.into_iter().map(|error| Diagnostic::in_file(file, error)));
         }
         diagnostics
+    }
+
+    /// Returns the hooks of plugins that lie in the project. Blocks.
+    pub(super) fn brought_in_plugins(&self, root: &Path) -> Vec<BroughtItem> {
+        let hooks = self.hooks.iter().filter(|hook| hook.source.is_projects && hook.source.plugin.is_some());
+        hooks.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root))).collect()
     }
 
     /// Returns what of this the project brings that acts. Blocks.

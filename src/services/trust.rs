@@ -13,11 +13,11 @@ use tokio::task::spawn_blocking;
 
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
-use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, hooks, mcp};
+use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, hooks, mcp, say};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
-use crate::definition::Library;
 use crate::definition::skill::SkillLibrary;
+use crate::definition::{CatalogChanges, Library, WatchedFiles};
 use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
@@ -108,8 +108,7 @@ pub fn check_trust(bootstrap: &Bootstrap) -> anyhow::Result<()> {
 pub(super) struct TrustParts {
     pub(super) trust: FolderTrust,
     pub(super) rules: SessionRules,
-    pub(super) library: Arc<Library>,
-    pub(super) skills: Arc<SkillLibrary>,
+    pub(super) files: WatchedFiles,
     pub(super) memory: MemoryTrust,
     pub(super) settings: SessionSettings,
     pub(super) hooks: Hooks,
@@ -135,6 +134,11 @@ impl TrustParts {
         }
         self.servers.put_in_force(&self.running, (trust, self.shell.sandbox()), sink).await;
     }
+
+    /// Returns the hooks and servers of plugins that lie in the project. Blocks; there are few.
+    fn brought_in_plugins(&self, project: &Path) -> BTreeSet<BroughtItem> {
+        self.settings.brought_in_plugins(project).into_iter().chain(self.servers.brought_in_plugins()).collect()
+    }
 }
 
 /// Says what the folder brings, and starts to carry out what the user says of that. Returns where it goes what they trust;
@@ -159,9 +163,12 @@ pub(super) async fn attend(
     }
     let kept = place.0.map(|paths| kept(paths, place.1));
     let project = place.1.project.clone();
-    let mut watched = Watched { found, project, kept, permissions: permissions.clone(), sink: sink.clone() };
+    let in_plugins = found.brought_in_plugins(&project);
+    let permissions = permissions.clone();
+    let mut watched = Watched { found, project, in_plugins, kept, permissions, sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
-    let (mut agents, mut skills) = (watched.found.library.brought_changes(), watched.found.skills.brought_changes());
+    let files = watched.found.files.clone();
+    let (mut agents, mut skills) = (files.library.brought_changes(), files.skills.brought_changes());
     let mut memory = watched.found.memory.held_changes();
     handles.trusting = Some(tokio::spawn(async move {
         loop {
@@ -178,6 +185,10 @@ pub(super) async fn attend(
                 Ok(()) = agents.changed() => {}
                 Ok(()) = skills.changed() => {}
                 Ok(()) = memory.changed() => {}
+                changes = files.plugins.changes() => {
+                    watched.use_plugins(&changes).await;
+                    continue;
+                }
             }
             let found = [&mut agents, &mut skills, &mut memory].map(|files| files.borrow_and_update().clone()).concat();
             watched.see(found).await;
@@ -194,10 +205,20 @@ fn news<'a>(items: impl Iterator<Item = &'a BroughtItem>) -> String {
     format!("New or changed, not used until you trust it: {}{more}: /trust", named.join(", "))
 }
 
+/// Says which plugins have come, changed or gone.
+fn plugin_news(changes: &CatalogChanges) -> Option<String> {
+    let parts = [("new", &changes.added), ("changed", &changes.changed), ("removed", &changes.removed)];
+    let parts = parts.iter().filter(|(_, names)| !names.is_empty());
+    let words: Vec<String> = parts.map(|(word, names)| format!("{word}: {}", names.join(", "))).collect();
+    (!words.is_empty()).then(|| format!("Plugins {}", words.join(" · ")))
+}
+
 /// What the folder brings, while the program runs.
 struct Watched {
     found: TrustParts,
     project: Arc<PathBuf>,
+    /// The hooks and servers of plugins in it.
+    in_plugins: BTreeSet<BroughtItem>,
     kept: Option<TrustedItems>,
     permissions: Permissions,
     sink: Sink,
@@ -209,12 +230,16 @@ impl Watched {
         let agents = files.iter().filter(|file| file.kind == BroughtKind::Agent);
         let (named, project): (Vec<BroughtItem>, _) = (agents.cloned().collect(), self.project.clone());
         let hooks = spawn_blocking(move || hooks_of(&named, &project)).await.unwrap_or_default();
+        let others = self.found.trust.brings.iter().filter(|item| !WATCHED.contains(&item.kind)).cloned();
+        let brings = others.chain(files).chain(hooks).collect();
+        self.set_brings(brings);
+    }
+
+    fn set_brings(&mut self, brings: BTreeSet<BroughtItem>) {
         let before = std::mem::take(&mut self.found.trust.brings);
-        let others = before.iter().filter(|item| !WATCHED.contains(&item.kind)).cloned();
-        let brings: BTreeSet<BroughtItem> = others.chain(files).chain(hooks).collect();
         let is_fresh = |item: &BroughtItem| {
             if self.found.trust.is_trusted {
-                !self.found.library.trust().has(item)
+                !self.found.files.library.trust().has(item)
             } else {
                 self.found.trust.fresh.contains(item) || !before.contains(item)
             }
@@ -227,7 +252,36 @@ impl Watched {
     async fn see(&mut self, files: Vec<BroughtItem>) {
         let before = self.found.trust.clone();
         self.list(files).await;
-        if self.found.trust == before {
+        self.tell_since(&before).await;
+    }
+
+    /// Uses the hooks and servers of the plugins that there are now, those in the project as far as the folder is trusted.
+    async fn use_plugins(&mut self, changes: &CatalogChanges) {
+        let before = self.found.trust.clone();
+        let plugins = self.found.files.plugins.all();
+        let mut errors = changes.errors.clone();
+        errors.extend(self.found.settings.use_plugins(&plugins));
+        self.found.servers.use_plugins(&plugins);
+        let in_plugins = self.found.brought_in_plugins(&self.project);
+        let gone = std::mem::replace(&mut self.in_plugins, in_plugins.clone());
+        let others = before.brings.iter().filter(|item| !gone.contains(item)).cloned();
+        self.set_brings(others.chain(in_plugins).collect());
+        self.found.hooks.set(self.found.settings.hooks.clone());
+        self.found.put_in_force(&self.sink).await;
+        if self.found.settings.hooks.is_empty() {
+            self.sink.emit_session(SessionEvent::HooksChanged { hooks: Vec::new() }).await;
+        }
+        let servers = self.found.running.facts();
+        self.sink.emit_session(SessionEvent::ServersChanged { servers }).await;
+        say(&errors, &self.sink).await;
+        if let Some(words) = plugin_news(changes) {
+            self.sink.notify(words).await;
+        }
+        self.tell_since(&before).await;
+    }
+
+    async fn tell_since(&self, before: &FolderTrust) {
+        if self.found.trust == *before {
             return;
         }
         let came = self.found.trust.fresh.iter().filter(|item| !before.fresh.contains(item));
@@ -235,14 +289,14 @@ impl Watched {
         self.sink.emit_session(SessionEvent::FolderTrust { trust: self.found.trust.clone() }).await;
         if !came.is_empty() {
             self.sink.notify(news(came.into_iter())).await;
-        } else if self.found.trust.is_trusted && !self.found.library.trust().is_blind() {
+        } else if self.found.trust.is_trusted && !self.found.files.library.trust().is_blind() {
             // What the user has made with the program itself.
             self.keep().await;
         }
     }
 
     async fn answered(&mut self, trusted: Vec<BroughtItem>) {
-        let (agents, skills) = (self.found.library.clone(), self.found.skills.clone());
+        let (agents, skills) = (self.found.files.library.clone(), self.found.files.skills.clone());
         let held = self.found.memory.held_changes().borrow().clone();
         let looking = spawn_blocking(move || [agents.brought(), skills.brought(), held].concat());
         let found = looking.await.unwrap_or_default();
@@ -256,13 +310,13 @@ impl Watched {
         }
         self.found.trust.is_trusted = is_trusted;
         self.found.trust.fresh = Vec::new();
-        let trust = self.found.library.trust();
+        let trust = self.found.files.library.trust();
         if is_trusted {
             trust.add(self.found.trust.brings.iter().cloned());
         } else {
             trust.set([]);
         }
-        let (library, skills) = (self.found.library.clone(), self.found.skills.clone());
+        let (library, skills) = (self.found.files.library.clone(), self.found.files.skills.clone());
         let reloaded = spawn_blocking(move || {
             library.reload();
             skills.reload();

@@ -66,9 +66,10 @@ impl SkillDirs {
         }
     }
 
-    /// Returns the same folders and those of plugins, whose skills have names of their own.
+    /// Returns the same folders with those of these plugins and of no others; their skills have names of their own.
     #[must_use]
     pub fn with_plugins(mut self, plugins: &[Plugin]) -> Self {
+        self.0.retain(|dir| dir.plugin_root.is_none());
         for plugin in plugins {
             let skills = plugin.skills.iter().map(|path| (SkillKind::Skill, path, path.join("SKILL.md").is_file()));
             let commands = plugin.commands.iter().map(|path| (SkillKind::Command, path, path.is_file()));
@@ -80,7 +81,7 @@ impl SkillDirs {
                         path,
                         kind,
                         origin: SkillOrigin::Plugin(plugin.name.clone()),
-                        bounds: None,
+                        bounds: plugin.bounds.clone(),
                         only,
                         plugin_root: Some(plugin.root.clone()),
                     });

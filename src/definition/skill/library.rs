@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::{ListedSkill, Skill, SkillDir, SkillDirs, SkillKind, load};
 use crate::definition::cache::FileStamp;
 use crate::definition::news::LibraryNews;
-use crate::definition::{CatalogChanges, text_file, walk};
+use crate::definition::{CatalogChanges, Plugin, text_file, walk};
 use crate::message::Diagnostic;
 use crate::permission::{BroughtItem, BroughtKind, ItemTrust};
 
@@ -55,7 +55,7 @@ fn all_loosely<'a>(listing: &'a [ListedSkill], name: &str) -> Option<&'a Arc<Ski
 /// Where skills come from, and the catalog that they are put into.
 #[derive(Debug, Default)]
 pub struct SkillLibrary {
-    dirs: SkillDirs,
+    dirs: RwLock<SkillDirs>,
     catalog: SkillCatalog,
     /// Which files of the project count.
     trust: ItemTrust,
@@ -78,7 +78,20 @@ impl SkillLibrary {
     /// Returns a library of these folders, of which nothing is read yet. Of the project's files those count that are trusted.
     #[must_use]
     pub fn new(dirs: SkillDirs, trust: ItemTrust) -> Self {
-        Self { dirs, trust, ..Self::default() }
+        Self { dirs: RwLock::new(dirs), trust, ..Self::default() }
+    }
+
+    /// Offers the skills of these plugins and of no others, from the next [`SkillLibrary::reload`] on.
+    pub fn use_plugins(&self, plugins: &[Plugin]) {
+        // A file that was read for another plugin may have another name now.
+        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clear();
+        let mut dirs = self.dirs.write().unwrap_or_else(PoisonError::into_inner);
+        *dirs = std::mem::take(&mut *dirs).with_plugins(plugins);
+    }
+
+    fn dirs(&self) -> SkillDirs {
+        self.dirs.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn catalog(&self) -> &SkillCatalog {
@@ -91,12 +104,13 @@ impl SkillLibrary {
             (Some(only), SkillKind::Skill) => (only.clone(), false),
             (only, kind) => (dir.path.clone(), kind == SkillKind::Command && only.is_none()),
         };
-        self.dirs.iter().map(folder).collect()
+        self.dirs().iter().map(folder).collect()
     }
 
     /// Reads the files of the project, whether they count or not. Blocks.
     pub fn brought(&self) -> Vec<BroughtItem> {
-        let theirs = self.dirs.iter().filter(|dir| dir.bounds.is_some());
+        let dirs = self.dirs();
+        let theirs = dirs.iter().filter(|dir| dir.bounds.is_some());
         let files = theirs.flat_map(|dir| found_in(dir).files.into_iter().map(move |path| (dir, path)));
         let mut items: Vec<BroughtItem> =
             files.filter_map(|(dir, path)| brought(dir, &path, &text_file::content(&path))).collect();
@@ -111,7 +125,8 @@ impl SkillLibrary {
 
     /// Trusts a file of the project as it is: the user has just written it. Blocks.
     pub fn vouch(&self, path: &Path) {
-        let dir = self.dirs.iter().find(|dir| path.starts_with(&dir.path));
+        let dirs = self.dirs();
+        let dir = dirs.iter().find(|dir| path.starts_with(&dir.path));
         self.trust.add(dir.and_then(|dir| brought(dir, path, &text_file::content(path))));
     }
 
@@ -122,7 +137,7 @@ impl SkillLibrary {
         let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut fresh, mut brought) = (HashMap::new(), Vec::new());
         let mut listing: Vec<ListedSkill> = Vec::new();
-        for dir in self.dirs.iter() {
+        for dir in self.dirs().iter() {
             let found = found_in(dir);
             listing.extend(found.errors.into_iter().map(|error| unread(error, dir)));
             for path in found.files {

@@ -1,4 +1,4 @@
-//! Puts changed agent files, skills and commands in force while the program runs.
+//! Puts changed agent files, skills, commands and plugins in force while the program runs.
 //!
 //! Owns the thread that listens to the file system and when it reads anew. Leaves what is watched to `plan` and the
 //! reading to `library`. Invariant: every reading begins after the watches it relies on stand, so that nothing falls
@@ -15,8 +15,8 @@ use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::skill::SkillLibrary;
-use super::{CatalogChanges, Library};
-use plan::WatchPlan;
+use super::{CatalogChanges, Library, PluginLibrary};
+use plan::{WatchDepth, WatchPlan};
 
 /// How long the folders must be quiet before they are read: an editor needs several steps to save one file.
 const QUIET: Duration = Duration::from_millis(30);
@@ -45,10 +45,9 @@ pub struct Watcher(Sender<Message>);
 impl Watcher {
     /// Begins to watch the library's folders, on a thread of its own: this returns at once.
     #[must_use]
-    pub fn start(library: Arc<Library>, skills: Arc<SkillLibrary>, means: Means) -> Self {
+    pub fn start(watched: WatchedFiles, means: Means) -> Self {
         let (sender, messages) = channel();
         let events = sender.clone();
-        let watched = Watched { library, skills };
         let thread = std::thread::Builder::new().name("agent-files".to_owned());
         let started = thread.spawn(move || {
             if means == Means::Polls || watch(&watched, events, &messages) == Ended::Unable {
@@ -56,7 +55,7 @@ impl Watcher {
             }
         });
         if let Err(error) = started {
-            tracing::warn!(%error, "agent files and skills are not watched; /agents and /skills reload them");
+            tracing::warn!(%error, "agent files, skills and plugins are not watched");
         }
         Self(sender)
     }
@@ -84,7 +83,7 @@ enum Ended {
 }
 
 /// Listens until the end.
-fn watch(watched: &Watched, events: Sender<Message>, messages: &Receiver<Message>) -> Ended {
+fn watch(watched: &WatchedFiles, events: Sender<Message>, messages: &Receiver<Message>) -> Ended {
     let tell = move |event: notify::Result<notify::Event>| {
         if event.as_ref().map_or(true, is_change) {
             let _ = events.send(Message::Happened(event));
@@ -98,7 +97,9 @@ fn watch(watched: &Watched, events: Sender<Message>, messages: &Receiver<Message
         if let Err(error) = watches.set(watched) {
             return unable(&error);
         }
-        watched.reload();
+        if watched.reload() == PluginState::Changed {
+            continue;
+        }
         if let Some(ended) = watches.wait(messages) {
             return ended;
         }
@@ -111,7 +112,7 @@ fn unable(error: &notify::Error) -> Ended {
 }
 
 /// Looks at the files again and again until the end.
-fn poll(watched: &Watched, messages: &Receiver<Message>) {
+fn poll(watched: &WatchedFiles, messages: &Receiver<Message>) {
     watched.reload();
     let mut next = Instant::now() + POLL;
     loop {
@@ -135,9 +136,9 @@ struct Watches {
 impl Watches {
     /// Watches what has to be watched now. A folder that appears after its parent was read and before its parent is
     /// watched would be missed, so that this goes on until nothing has changed meanwhile.
-    fn set(&mut self, watched: &Watched) -> notify::Result<()> {
+    fn set(&mut self, watched: &WatchedFiles) -> notify::Result<()> {
         for _ in 0..MAX_ROUNDS {
-            let plan = WatchPlan::of(watched.folders());
+            let plan = WatchPlan::of(watched.places());
             if plan == self.plan {
                 break;
             }
@@ -223,23 +224,42 @@ fn may_move(kind: EventKind) -> bool {
 }
 
 /// What is watched.
-struct Watched {
-    library: Arc<Library>,
-    skills: Arc<SkillLibrary>,
+#[derive(Debug, Clone)]
+pub struct WatchedFiles {
+    pub library: Arc<Library>,
+    pub skills: Arc<SkillLibrary>,
+    pub plugins: Arc<PluginLibrary>,
 }
 
-impl Watched {
-    /// Returns the folders, each with whether all that lies below it counts.
-    fn folders(&self) -> impl Iterator<Item = (PathBuf, bool)> {
-        let agents = self.library.dirs().iter().map(|dir| &dir.path).chain(self.library.plugin_folders());
-        agents.map(|path| (path.clone(), true)).chain(self.skills.folders())
+/// Whether other folders are to be watched now.
+#[derive(Debug, PartialEq, Eq)]
+enum PluginState {
+    Changed,
+    Same,
+}
+
+impl WatchedFiles {
+    /// Returns files and folders, each with how much of it counts.
+    fn places(&self) -> impl Iterator<Item = (PathBuf, WatchDepth)> {
+        let agents = self.library.folders().into_iter().map(|path| (path, WatchDepth::All));
+        let skills = self.skills.folders().into_iter();
+        let skills = skills.map(|(path, is_deep)| (path, if is_deep { WatchDepth::All } else { WatchDepth::Folder }));
+        agents.chain(skills).chain(self.plugins.files().into_iter().map(|path| (path, WatchDepth::Entry)))
     }
 
-    fn reload(&self) {
+    fn reload(&self) -> PluginState {
+        let before = self.plugins.all();
+        reload("plugins", || self.plugins.reload(), |_| None);
+        let plugins = self.plugins.all();
+        if plugins != before {
+            self.library.use_plugins(&plugins);
+            self.skills.use_plugins(&plugins);
+        }
         let path = |name: &str| self.library.catalog().get(name)?.source.path.clone();
         reload("agent files", || self.library.reload(), path);
         let path = |name: &str| Some(self.skills.catalog().get(name)?.path.clone());
         reload("skills", || self.skills.reload(), path);
+        if plugins == before { PluginState::Same } else { PluginState::Changed }
     }
 }
 

@@ -22,6 +22,17 @@ pub(super) struct WatchPlan {
     folders: BTreeMap<PathBuf, Entries>,
 }
 
+/// How much of what lies at a path counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WatchDepth {
+    /// The file or folder itself.
+    Entry,
+    /// What lies in it, and in the folders there.
+    Folder,
+    /// All below it.
+    All,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Entries {
     All,
@@ -29,12 +40,14 @@ enum Entries {
 }
 
 impl WatchPlan {
-    /// Looks at the folders as they are now.
-    pub(super) fn of(folders: impl Iterator<Item = (PathBuf, bool)>) -> Self {
+    /// Looks at files and folders as they are now.
+    pub(super) fn of(places: impl Iterator<Item = (PathBuf, WatchDepth)>) -> Self {
         let mut plan = Self::default();
-        for (path, is_deep) in folders {
-            if let Some(folder) = plan.follow(&path) {
-                plan.walk(folder, if is_deep { usize::MAX } else { 1 });
+        for (path, depth) in places {
+            match (plan.follow(&path), depth) {
+                (Some(folder), WatchDepth::All) => plan.walk(folder, usize::MAX),
+                (Some(folder), WatchDepth::Folder) => plan.walk(folder, 1),
+                (_, WatchDepth::Entry) | (None, _) => {}
             }
         }
         plan

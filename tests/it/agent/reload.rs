@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use belvedere::agent::{EventKind, Status, ToolEvent};
 use belvedere::definition::{
-    AgentDirs, Catalog, KnownNames, Library, Means, Parsed, Roots, Source, Tier, Watcher, parse,
+    AgentDirs, Catalog, KnownNames, Library, Means, Parsed, Roots, Source, Tier, WatchedFiles, Watcher, parse,
 };
 use belvedere::message::{AgentId, Message};
 use belvedere::permission::Answer;
@@ -54,7 +54,8 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let library = Arc::new(Library::new(dirs, Vec::new(), KnownNames::default()));
     library.reload();
     library.changes().await;
-    let _watcher = Watcher::start(library.clone(), Arc::default(), Means::Events);
+    let files = WatchedFiles { library: library.clone(), skills: Arc::default(), plugins: Arc::default() };
+    let _watcher = Watcher::start(files, Means::Events);
     let make = json!({"call": "Write", "input": {"file_path": "made.txt", "content": "x"}});
     let lines = [
         json!({"when": {"task": "go", "turn": 0}, "steps": [delegate("first")]}),

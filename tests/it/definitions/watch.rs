@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::definition::{AgentDirs, CatalogChanges, KnownNames, Library, Means, Roots, Tier, Watcher};
+use belvedere::definition::{
+    AgentDirs, CatalogChanges, KnownNames, Library, Means, Roots, Tier, WatchedFiles, Watcher,
+};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -49,7 +51,8 @@ impl Ground {
     }
 
     fn watch(&mut self, means: Means) {
-        self.watcher = Some(Watcher::start(self.library.clone(), Arc::default(), means));
+        let (library, skills, plugins) = (self.library.clone(), Arc::default(), Arc::default());
+        self.watcher = Some(Watcher::start(WatchedFiles { library, skills, plugins }, means));
     }
 
     fn description(&self) -> Option<String> {

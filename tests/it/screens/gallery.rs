@@ -165,6 +165,7 @@ fn steady(event: &LogEvent) -> Arc<LogEvent> {
 fn bootstrap(kind: SessionKind) -> Bootstrap {
     let nowhere = Arc::new(PathBuf::from("/nowhere/shop"));
     Bootstrap {
+        plugins: Arc::default(),
         saved: None,
         watch: belvedere::sandbox::PlaceWatch::default(),
         engine: None,

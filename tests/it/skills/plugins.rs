@@ -10,11 +10,17 @@ use belvedere::permission::{ItemTrust, Owner};
 use super::{Shelf, text};
 
 fn found(shelf: &Shelf, given: &[&str]) -> (Vec<Plugin>, Vec<String>) {
-    let (claude, project) = (shelf.path("~/.claude"), shelf.path(""));
-    let given: Vec<PathBuf> = given.iter().map(|path| shelf.path(path)).collect();
-    let (plugins, errors) =
-        Plugin::find(PluginPlaces { claude: Some(&claude), project: Some(&project), given: &given });
+    let (plugins, errors) = Plugin::find(&places(shelf, given));
     (plugins, errors.iter().map(|error| error.message.clone()).collect())
+}
+
+fn places(shelf: &Shelf, given: &[&str]) -> PluginPlaces {
+    PluginPlaces {
+        claude: Some(shelf.path("~/.claude")),
+        project: Some(shelf.path("")),
+        owner: Owner::new(nix::unistd::geteuid().as_raw(), None),
+        given: given.iter().map(|path| shelf.path(path)).collect(),
+    }
 }
 
 fn names(plugins: &[Plugin]) -> Vec<&str> {
