@@ -1,6 +1,6 @@
 //! A skill that was called: what it names is run and read, and what it says reaches the agent.
 //!
-//! Owns the words around it, and what it may do meanwhile. Leaves which skills there are to a [`SkillHost`], and single calls
+//! Owns the words around it, what it may do meanwhile, and which hooks run. Leaves which skills there are to a [`SkillHost`], and single calls
 //! to `attempt`. Invariants: each command and each file goes the way of a call of `Bash` and of `Read`, with its questions,
 //! its sandbox and its bounds; nothing of it can pass for another speaker.
 
@@ -12,12 +12,15 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::Agent;
 use super::attempt::{find_call, with_hooks};
 use super::dispatch::context_of;
 use super::run::Run;
+use super::{Agent, EventKind};
+use crate::hook::{HookHandler, HookSource};
 use crate::message::format::counted;
-use crate::message::{LoadedSkill, SkillPiece, ToolCall, ToolInput, sanitize, sanitize_line, without_speakers};
+use crate::message::{
+    LoadedSkill, SkillHooks, SkillPiece, ToolCall, ToolInput, sanitize, sanitize_line, without_speakers,
+};
 use crate::permission::{Places, Rule, RuleEffect, RuleOrigin, RuleSet};
 use crate::tool::{ToolOutput, bound_text};
 
@@ -50,6 +53,8 @@ pub struct ForkedSkill {
     pub text: String,
     /// What it may do without a question.
     pub lent: RuleSet,
+    /// What runs while it is carried out.
+    pub hooks: Vec<HookHandler>,
 }
 
 /// What a skill came to.
@@ -62,6 +67,8 @@ pub(super) struct SkillText {
     files: usize,
     /// What was lent to the agent before.
     before: RuleSet,
+    /// The hooks of skills that it had before.
+    hooks_before: usize,
 }
 
 /// Has a subagent carry a skill out, if it is one for that; `None` if the agent does so itself.
@@ -75,16 +82,17 @@ pub(super) async fn fork(
     let (kind, host) = (skill.fork.clone()?, agent.skills.as_ref()?);
     // What it allows is the subagent's now.
     agent.permissions.lend(text.before.clone());
-    let lent = rules_of(agent, skill);
-    let forked = ForkedSkill { skill: skill.clone(), agent: kind, text: text.body.clone(), lent };
+    agent.hooks.end_lending(text.hooks_before);
+    let (lent, hooks) = (rules_of(agent, skill), hooks_of(skill).0);
+    let forked = ForkedSkill { skill: skill.clone(), agent: kind, text: text.body.clone(), lent, hooks };
     Some(run.watchdog.paused(host.fork(forked, call_id, agent.work.token())).await)
 }
 
 /// Runs and reads what a skill names. What it allows is allowed from here on, until the run ends.
 pub(super) async fn read_skill(run: &Run<'_>, skill: &LoadedSkill, call_id: &str) -> SkillText {
-    let mut text =
-        SkillText { body: String::new(), commands: 0, failures: 0, files: 0, before: run.agent.permissions.lent() };
-    lend(run.agent, skill);
+    let (before, hooks_before) = (run.agent.permissions.lent(), run.agent.hooks.lent());
+    let mut text = SkillText { body: String::new(), commands: 0, failures: 0, files: 0, before, hooks_before };
+    lend(run, skill).await;
     for piece in &skill.pieces {
         match piece {
             SkillPiece::Text(words) => text.body.push_str(words),
@@ -127,10 +135,31 @@ pub(super) async fn completed(run: &Run<'_>, call_id: &str, mut output: ToolOutp
 /// Ends what skills were allowed.
 pub(super) fn end_lending(agent: &Agent) {
     agent.permissions.lend(RuleSet::default());
+    agent.hooks.end_lending(0);
 }
 
-fn lend(agent: &Agent, skill: &LoadedSkill) {
+async fn lend(run: &Run<'_>, skill: &LoadedSkill) {
+    let agent = run.agent;
     agent.permissions.lend(agent.permissions.lent().and(&rules_of(agent, skill)));
+    let (hooks, errors) = hooks_of(skill);
+    let waiting = agent.hooks.lend(hooks).into_iter();
+    let waiting = waiting.map(|hook| format!("a hook of its file is not trusted and does not run: {hook} (/trust)"));
+    for words in waiting.chain(errors) {
+        let text = format!("/{}: {}", sanitize_line(&skill.name), sanitize_line(&words));
+        run.emit(EventKind::Notice { text }).await;
+    }
+}
+
+/// Returns the hooks of a skill, and what is wrong with others.
+fn hooks_of(skill: &LoadedSkill) -> (Vec<HookHandler>, Vec<String>) {
+    let Some(SkillHooks { value, is_projects, plugin }) = &skill.hooks else { return Default::default() };
+    let source = HookSource {
+        place: skill.path.to_string_lossy().into_owned().into(),
+        is_projects: *is_projects,
+        is_managed: false,
+        plugin: plugin.as_deref().map(Into::into),
+    };
+    HookHandler::read_of_skill(value, &source)
 }
 
 fn rules_of(agent: &Agent, skill: &LoadedSkill) -> RuleSet {

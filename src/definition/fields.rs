@@ -261,11 +261,7 @@ impl<'a> Reader<'a> {
     /// Says which fields of a skill nothing acts on.
     pub(super) fn report_idle_of_skill(&mut self, idle: &[(String, String)]) {
         for (key, _) in idle {
-            let words = match key.as_str() {
-                "hooks" => "`hooks` of a skill are not supported: they neither check nor block anything.".to_owned(),
-                key => format!("`{key}` is not supported; ignored."),
-            };
-            self.report_at(key, words);
+            self.report_at(key, format!("`{key}` is not supported; ignored."));
         }
     }
 

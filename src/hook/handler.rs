@@ -1,6 +1,6 @@
 //! One hook as it is written: its event, its matcher, its command.
 //!
-//! Owns reading the `hooks` of settings and agent files. Source of the format: the reference of Claude Code's hooks.
+//! Owns reading the `hooks` of settings, agent files and skills. Source of the format: the reference of Claude Code's hooks.
 //! Invariant: what is written and not acted on is named.
 
 use std::fmt;
@@ -41,6 +41,8 @@ pub struct HookHandler {
     pub timeout: Duration,
     /// Whether nothing waits for it.
     pub is_async: bool,
+    /// Whether it runs once in a session (`once`, in skills).
+    pub is_once: bool,
     /// Whether it blocks what it cannot judge (`onFailure`).
     pub blocks_on_failure: bool,
     pub source: HookSource,
@@ -91,10 +93,22 @@ pub struct HookSource {
     pub plugin: Option<Arc<Path>>,
 }
 
+/// A hook of a session: where it is written, and what the user trusts of it.
+pub(super) type HookKey = (HookSource, String);
+
 impl HookHandler {
     /// Reads what stands behind `hooks`. Returns the hooks that can run, and what is to be said of the others.
     pub fn read(value: &Value, source: &HookSource) -> (Vec<Self>, Vec<String>) {
-        let mut found = Found { source, handlers: Vec::new(), said: Vec::new() };
+        Self::read_all(value, source, Owner::Other)
+    }
+
+    /// Reads what a skill says of hooks, as [`HookHandler::read`] does.
+    pub fn read_of_skill(value: &Value, source: &HookSource) -> (Vec<Self>, Vec<String>) {
+        Self::read_all(value, source, Owner::Skill)
+    }
+
+    fn read_all(value: &Value, source: &HookSource, owner: Owner) -> (Vec<Self>, Vec<String>) {
+        let mut found = Found { source, owner, handlers: Vec::new(), said: Vec::new() };
         match value {
             Value::Object(events) => events.iter().for_each(|(name, groups)| found.event(name, groups)),
             _ => found.say("`hooks` must be an object of events; none of them run."),
@@ -110,6 +124,11 @@ impl HookHandler {
         format!("{}{matcher}: {}", self.event.name(), self.command)
     }
 
+    /// Returns what tells it from others of a session.
+    pub(super) fn key(&self) -> HookKey {
+        (self.source.clone(), self.trust_text())
+    }
+
     /// Returns `true` if it is meant for what an event is about, such as the tool of this name.
     #[must_use]
     pub fn covers(&self, subject: &str) -> bool {
@@ -117,8 +136,16 @@ impl HookHandler {
     }
 }
 
+/// In what kind of file a hook is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Skill,
+    Other,
+}
+
 struct Found<'a> {
     source: &'a HookSource,
+    owner: Owner,
     handlers: Vec<HookHandler>,
     said: Vec<String>,
 }
@@ -169,7 +196,9 @@ impl Found<'_> {
         if self.handlers.len() == MAX_HOOKS {
             return self.say(&format!("hooks: only the first {MAX_HOOKS} of a file run."));
         }
-        for idle in ["if", "once", "asyncRewake"].into_iter().filter(|key| fields.contains_key(*key)) {
+        let counts = if self.owner == Owner::Skill { "once" } else { "" };
+        let is_idle = |key: &&str| fields.contains_key(*key) && *key != counts;
+        for idle in ["if", "once", "asyncRewake"].into_iter().filter(is_idle) {
             self.say(&format!("hooks: `{idle}` of a hook of {name} has no effect; the hook runs at each match."));
         }
         let matcher = HookMatcher::read(matcher_text).unwrap_or_else(|why| {
@@ -185,6 +214,7 @@ impl Found<'_> {
             command,
             timeout: timeout(event, fields.get("timeout").and_then(Value::as_f64)),
             is_async,
+            is_once: self.owner == Owner::Skill && fields.get("once") == Some(&Value::Bool(true)),
             blocks_on_failure: blocks_on_failure && !is_async && event.can_block(),
             source: self.source.clone(),
         });

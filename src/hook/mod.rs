@@ -12,13 +12,15 @@ mod run;
 mod tool_input;
 mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use handler::HookKey;
 
 pub use event::HookEvent;
 pub use handler::{HookCommand, HookHandler, HookSource};
@@ -40,6 +42,8 @@ struct HookState {
     session: Option<HookSession>,
     /// What the user trusts of the project's hooks.
     trusted: RwLock<BTreeSet<String>>,
+    /// Those that run once and have run.
+    spent: Mutex<HashSet<HookKey>>,
     /// Ends those that nobody waits for.
     stop: CancellationToken,
     waiting: TaskTracker,
@@ -139,6 +143,19 @@ impl Hooks {
         (!trusted.contains(&handler.trust_text())).then_some("not trusted")
     }
 
+    fn is_spent(&self, handler: &HookHandler) -> bool {
+        handler.is_once && self.spent().contains(&handler.key())
+    }
+
+    /// Notes that a hook runs now. Returns `false` if it was to run once and has.
+    fn spend(&self, handler: &HookHandler) -> bool {
+        !handler.is_once || self.spent().insert(handler.key())
+    }
+
+    fn spent(&self) -> MutexGuard<'_, HashSet<HookKey>> {
+        self.0.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Lists the hooks of the settings.
     pub fn notices(&self) -> Vec<HookNotice> {
         self.handlers().iter().map(|handler| self.notice(handler)).collect()
@@ -157,17 +174,10 @@ impl Hooks {
     /// Returns the hooks of an agent: those of the session, and `own` ones.
     #[must_use]
     pub fn of_agent(&self, own: &OwnHooks, id: Option<&str>, agent_type: Option<&str>) -> AgentHooks {
-        let is_main = id.is_none();
-        let heard = own.0.iter().map(|handler| match handler.event {
-            // The file of an agent means the agent's own end.
-            HookEvent::Stop if !is_main => {
-                Arc::new(HookHandler { event: HookEvent::SubagentStop, ..HookHandler::clone(handler) })
-            }
-            _ => handler.clone(),
-        });
         AgentHooks {
             hooks: self.clone(),
-            own: heard.collect(),
+            own: own.own.iter().map(|handler| heard(handler.clone(), id)).collect(),
+            lent: own.lent.clone(),
             agent_id: id.map(Arc::from),
             agent_type: agent_type.map(Arc::from),
             ..AgentHooks::default()
@@ -196,21 +206,39 @@ impl Hooks {
     }
 }
 
-/// The hooks that an agent's file names. Those about tools hold for the agents below it too: a guard would be none otherwise.
+/// Returns a hook as an agent has it: for a subagent, its end is meant.
+fn heard(handler: Arc<HookHandler>, id: Option<&str>) -> Arc<HookHandler> {
+    match handler.event {
+        HookEvent::Stop if id.is_some() => {
+            Arc::new(HookHandler { event: HookEvent::SubagentStop, ..HookHandler::clone(&handler) })
+        }
+        _ => handler,
+    }
+}
+
+/// The hooks of skills that an agent carries out now; clones share them.
+type LentHooks = Arc<RwLock<Vec<Arc<HookHandler>>>>;
+
+/// The hooks that an agent's file names, and those of its skills. Those about tools hold for the agents below it too: a guard
+/// would be none otherwise.
 #[derive(Clone, Default)]
-pub struct OwnHooks(Arc<[Arc<HookHandler>]>);
+pub struct OwnHooks {
+    own: Arc<[Arc<HookHandler>]>,
+    lent: LentHooks,
+}
 
 impl OwnHooks {
     #[must_use]
     pub fn new(handlers: Vec<HookHandler>) -> Self {
-        Self(handlers.into_iter().map(Arc::new).collect())
+        Self { own: handlers.into_iter().map(Arc::new).collect(), lent: LentHooks::default() }
     }
 
     /// Returns what of these holds for an agent below, with that one's own.
     #[must_use]
     pub fn handed_on(&self, own: Vec<HookHandler>) -> Self {
-        let above = self.0.iter().filter(|handler| handler.event.is_about_tools()).cloned();
-        Self(above.chain(own.into_iter().map(Arc::new)).collect())
+        let lent = self.lent.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let above = self.own.iter().cloned().chain(lent).filter(|handler| handler.event.is_about_tools());
+        Self { own: above.chain(own.into_iter().map(Arc::new)).collect(), lent: LentHooks::default() }
     }
 }
 
@@ -219,6 +247,7 @@ impl OwnHooks {
 pub struct AgentHooks {
     hooks: Hooks,
     own: Arc<[Arc<HookHandler>]>,
+    lent: LentHooks,
     /// `None` for the main agent.
     agent_id: Option<Arc<str>>,
     agent_type: Option<Arc<str>>,
@@ -246,7 +275,29 @@ impl AgentHooks {
 
     /// Lists the agent's own hooks that wait for the user's trust.
     pub fn untrusted(&self) -> impl Iterator<Item = String> {
-        let waits = |handler: &&Arc<HookHandler>| self.hooks.idle_reason(handler) == Some("not trusted");
-        self.own.iter().filter(waits).map(|handler| handler.trust_text())
+        self.own.iter().filter(|handler| self.waits(handler)).map(|handler| handler.trust_text())
+    }
+
+    fn waits(&self, handler: &HookHandler) -> bool {
+        self.hooks.idle_reason(handler) == Some("not trusted")
+    }
+
+    /// Adds the hooks of a skill, until [`AgentHooks::end_lending`]. Returns those that wait for the user's trust.
+    pub fn lend(&self, handlers: Vec<HookHandler>) -> Vec<String> {
+        let waiting = handlers.iter().filter(|handler| self.waits(handler)).map(HookHandler::trust_text).collect();
+        let handlers = handlers.into_iter().map(|handler| heard(Arc::new(handler), self.agent_id.as_deref()));
+        self.lent.write().unwrap_or_else(PoisonError::into_inner).extend(handlers);
+        waiting
+    }
+
+    /// Takes all hooks of skills away but the first so many.
+    pub fn end_lending(&self, kept: usize) {
+        self.lent.write().unwrap_or_else(PoisonError::into_inner).truncate(kept);
+    }
+
+    /// Returns how many hooks of skills there are.
+    #[must_use]
+    pub fn lent(&self) -> usize {
+        self.lent.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 }

@@ -4,7 +4,7 @@
 //! Invariant: a project's hook runs only as the user has seen it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
@@ -75,17 +75,21 @@ impl AgentHooks {
         let is_left_out =
             |handler: &HookHandler| !self.left_out.is_empty() && self.left_out.contains(&handler.trust_text());
         let is_meant = move |handler: &&Arc<HookHandler>| {
-            handler.event == event && self.hooks.lets_run(handler) && !is_left_out(handler)
+            handler.event == event
+                && self.hooks.lets_run(handler)
+                && !is_left_out(handler)
+                && !self.hooks.is_spent(handler)
         };
         let of_session = self.hooks.handlers();
-        of_session.iter().chain(self.own.iter()).filter(is_meant).cloned().collect()
+        let lent = self.lent.read().unwrap_or_else(PoisonError::into_inner);
+        of_session.iter().chain(self.own.iter()).chain(lent.iter()).filter(is_meant).cloned().collect()
     }
 
     /// Runs the hooks of a moment, all at the same time, and the same command once.
     pub async fn fire(&self, moment: HookMoment<'_>) -> HookResult {
         let mut chosen: Vec<Arc<HookHandler>> = Vec::new();
         for handler in self.handlers(moment.event).into_iter().filter(|handler| handler.covers(moment.about)) {
-            if chosen.iter().all(|known| known.command != handler.command) {
+            if chosen.iter().all(|known| known.command != handler.command) && self.hooks.spend(&handler) {
                 chosen.push(handler);
             }
         }

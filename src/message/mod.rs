@@ -59,7 +59,7 @@ pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, Servic
 pub use secret::{KeySettings, Secret};
 pub use served::{ServedKind, ServedStep};
 pub use shrinking::FittedPicture;
-pub use skill::{LoadedSkill, SkillPiece};
+pub use skill::{LoadedSkill, SkillHooks, SkillPiece};
 pub use speakers::{escape_tags, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::{Effort, escape_tags, sanitize_line, tag_name};
 
 /// The tag around a skill.
@@ -26,6 +28,18 @@ pub struct LoadedSkill {
     pub model: Option<String>,
     /// The kind of agent that carries it out in a conversation of its own.
     pub fork: Option<String>,
+    pub hooks: Option<SkillHooks>,
+}
+
+/// What the file of a skill says of hooks that run while it is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillHooks {
+    /// As settings say it.
+    pub value: Value,
+    /// Whether the file comes with the project.
+    pub is_projects: bool,
+    /// The folder of the plugin that it is part of.
+    pub plugin: Option<PathBuf>,
 }
 
 impl LoadedSkill {

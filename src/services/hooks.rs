@@ -11,13 +11,14 @@ use super::SessionKind;
 use super::run_files::trusted_as;
 use super::settings::SessionSettings;
 use crate::agent::Place;
+use crate::definition::skill::hooks_of_file;
 use crate::definition::{Source, Tier, read_file};
 use crate::hook::{HookCommand, HookExit, HookHandler, HookProcess, HookSession, HookSource, Hooks};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::session::{MAIN, Store};
 use crate::tool::{Shell, UserCommand, UserProgram, UserProgramEnd};
 
-/// Bytes of the largest agent file that may have hooks.
+/// Bytes of the largest file of an agent or a skill that may have hooks.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Returns the hooks of a session. A demonstration has none.
@@ -51,22 +52,31 @@ pub(super) fn put_in_force(hooks: &Hooks, trust: &FolderTrust) {
     hooks.trust(trusted.map(|item| item.text.clone()));
 }
 
-/// Returns the hooks that an agent file of the project names. Blocks.
-pub(super) fn of_agent_file(path: &Path, root: &Path) -> Vec<BroughtItem> {
+/// Returns the hooks that an agent file, a skill or a command of the project names. Blocks.
+pub(super) fn of_file(path: &Path, kind: BroughtKind, root: &Path) -> Vec<BroughtItem> {
     let is_small = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_BYTES);
     let has_hooks = || std::fs::read(path).is_ok_and(|text| memchr::memmem::find(&text, b"hooks").is_some());
     if !is_small || !has_hooks() {
         return Vec::new();
     }
-    let parsed = read_file(Source { tier: Tier::ProjectClaude, path: Some(path.to_path_buf()) });
-    let blocks = parsed.definition.map(|definition| definition.hooks).unwrap_or_default();
     let source = HookSource {
         place: path.to_string_lossy().into_owned().into(),
         is_projects: true,
         is_managed: false,
         plugin: None,
     };
-    let handlers = blocks.iter().flat_map(|(hooks, _)| HookHandler::read(hooks, &source).0);
+    let handlers: Vec<HookHandler> = match kind {
+        BroughtKind::Agent => {
+            let parsed = read_file(Source { tier: Tier::ProjectClaude, path: Some(path.to_path_buf()) });
+            let blocks = parsed.definition.map(|definition| definition.hooks).unwrap_or_default();
+            blocks.iter().flat_map(|(hooks, _)| HookHandler::read(hooks, &source).0).collect()
+        }
+        BroughtKind::Skill | BroughtKind::Command => {
+            hooks_of_file(path).map(|hooks| HookHandler::read_of_skill(&hooks, &source).0).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    let handlers = handlers.into_iter();
     handlers.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root))).collect()
 }
 

@@ -40,9 +40,9 @@ pub(super) fn look(
     (paths, place): (Option<&Paths>, &Place),
     (memory, servers): (&MemorySources, &ConfiguredServers),
 ) -> FolderTrust {
-    let agents = library.brought();
-    let hooks = hooks_of(&agents, &place.project);
-    let found = agents.into_iter().chain(skills.brought()).chain(hooks).chain(rules.brought());
+    let files = [library.brought(), skills.brought()].concat();
+    let hooks = hooks_of(&files, &place.project);
+    let found = files.into_iter().chain(hooks).chain(rules.brought());
     let found = found.chain(settings.brought(&place.project)).chain(imports(memory, place)).chain(servers.brought());
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
@@ -78,9 +78,9 @@ fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
     memory.set(!trust.is_trusted && trust.holds_back(), imports.map(|item| PathBuf::from(&item.text)).collect());
 }
 
-/// Returns the hooks that agent files of the project name. Blocks.
-fn hooks_of(agents: &[BroughtItem], project: &Path) -> Vec<BroughtItem> {
-    agents.iter().flat_map(|agent| hooks::of_agent_file(&project.join(&agent.text), project)).collect()
+/// Returns the hooks that agent files, skills and commands of the project name. Blocks.
+fn hooks_of(files: &[BroughtItem], project: &Path) -> Vec<BroughtItem> {
+    files.iter().flat_map(|file| hooks::of_file(&project.join(&file.text), file.kind, project)).collect()
 }
 
 fn kept(paths: &Paths, place: &Place) -> TrustedItems {
@@ -225,10 +225,9 @@ struct Watched {
 }
 
 impl Watched {
-    /// Takes in the agent files, skills and commands that are there now, and the hooks of the former.
+    /// Takes in the agent files, skills and commands that are there now, and their hooks.
     async fn list(&mut self, files: Vec<BroughtItem>) {
-        let agents = files.iter().filter(|file| file.kind == BroughtKind::Agent);
-        let (named, project): (Vec<BroughtItem>, _) = (agents.cloned().collect(), self.project.clone());
+        let (named, project) = (files.clone(), self.project.clone());
         let hooks = spawn_blocking(move || hooks_of(&named, &project)).await.unwrap_or_default();
         let others = self.found.trust.brings.iter().filter(|item| !WATCHED.contains(&item.kind)).cloned();
         let brings = others.chain(files).chain(hooks).collect();
@@ -267,6 +266,9 @@ impl Watched {
         let others = before.brings.iter().filter(|item| !gone.contains(item)).cloned();
         self.set_brings(others.chain(in_plugins).collect());
         self.found.hooks.set(self.found.settings.hooks.clone());
+        if let Some(sandbox) = self.found.shell.sandbox() {
+            sandbox.protect(self.found.settings.run_files(&self.project));
+        }
         self.found.put_in_force(&self.sink).await;
         if self.found.settings.hooks.is_empty() {
             self.sink.emit_session(SessionEvent::HooksChanged { hooks: Vec::new() }).await;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{ForkedSkill, RunMode, SkillHost};
 use crate::definition::AgentDefinition;
 use crate::definition::skill::{Skill, SkillCatalog, called_in};
+use crate::hook::HookHandler;
 use crate::message::{Effort, LoadedSkill, SkillPiece, sanitize_line};
 use crate::permission::RuleSet;
 use crate::subagent::limits::Refusal;
@@ -38,6 +39,8 @@ pub(in crate::subagent) struct SkillTerms {
     /// What is allowed meanwhile.
     pub(in crate::subagent) lent: RuleSet,
     pub(in crate::subagent) effort: Option<Effort>,
+    /// What runs meanwhile.
+    pub(in crate::subagent) hooks: Vec<HookHandler>,
 }
 
 /// The skills of one agent.
@@ -107,9 +110,9 @@ impl Tree {
         call_id: &str,
         stop: CancellationToken,
     ) -> Result<SpawnResult, Refusal> {
-        let ForkedSkill { skill, agent, text, lent } = forked;
+        let ForkedSkill { skill, agent, text, lent, hooks } = forked;
         let input = AgentInput::of_skill(&skill.name, text, agent, skill.model.clone());
-        let terms = SkillTerms { lent, effort: skill.effort };
+        let terms = SkillTerms { lent, effort: skill.effort, hooks };
         let admitted = self.admit(parent, &input)?.under(terms);
         let request = SpawnRequest {
             call_id,

@@ -57,6 +57,7 @@ impl Skill {
                 .effort
                 .map(|wish| if self.origin == SkillOrigin::User { wish } else { wish.min(USUAL_EFFORT) }),
             model: self.model.clone(),
+            hooks: self.hooks.clone(),
             fork: self.fork.as_ref().map(|fork| fork.agent.clone().unwrap_or_else(|| "general-purpose".to_owned())),
         }
     }

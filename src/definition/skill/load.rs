@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{Skill, SkillDir, SkillFork, SkillKind, SkillOrigin};
 use crate::definition::fields::{Reader, scalar};
 use crate::definition::load::model;
-use crate::definition::{cut, frontmatter, keys, tools};
-use crate::message::{Diagnostic, sanitize, sanitize_line, split_list};
+use crate::definition::{cut, frontmatter, keys, text_file, tools};
+use crate::message::{Diagnostic, SkillHooks, sanitize, sanitize_line, split_list};
 
 /// Characters of a name.
 const MAX_NAME: usize = 120;
@@ -75,7 +75,7 @@ fn of_fields(reader: &mut Reader<'_>, body: &str, (name, path, dir): (&str, &Pat
     }
     let described = reader.prose("description").map(|text| sanitize(&text).replace("\\n", "\n"));
     let description = described.unwrap_or_else(|| first_line(&body));
-    let idle_fields = reader.idle(&["hooks", "shell"]);
+    let idle_fields = reader.idle(&["shell"]);
     reader.report_idle_of_skill(&idle_fields);
     let fork = is_fork(reader).then(|| SkillFork { agent: reader.text("agent") });
     Some(Skill {
@@ -94,12 +94,33 @@ fn of_fields(reader: &mut Reader<'_>, body: &str, (name, path, dir): (&str, &Pat
             .any(|key| reader.take_switch(key)),
         is_for_users: !reader.has("user-invocable") || reader.take_switch("user-invocable"),
         paths: words(reader, "paths"),
+        hooks: hooks(reader).map(|value| SkillHooks {
+            value,
+            is_projects: dir.bounds.is_some(),
+            plugin: dir.plugin_root.clone(),
+        }),
         idle_fields,
         body: body.into(),
         origin: dir.origin.clone(),
         path: path.to_path_buf(),
         plugin_root: dir.plugin_root.clone(),
     })
+}
+
+/// Returns what the file of a skill says of hooks, whether it is used or not. Blocks.
+#[must_use]
+pub fn hooks_of_file(path: &Path) -> Option<Value> {
+    let bytes = text_file::content(path).ok()?;
+    let text = cut::normalise(&text_file::decoded(&bytes, path).0).into_owned();
+    let cut = cut::cut_skill(&text);
+    let block = with_quoted_hint(cut.block);
+    let mut reader = Reader::of_skill(path.to_path_buf());
+    reader.take(frontmatter::read(&block, keys::SKILL), &block, cut.lines_before);
+    hooks(&reader)
+}
+
+fn hooks(reader: &Reader<'_>) -> Option<Value> {
+    reader.value("hooks").filter(|value| !value.is_null()).cloned()
 }
 
 /// Returns the first line that says something, without the marks of a heading.

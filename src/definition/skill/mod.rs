@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSetBuilder};
 
-use crate::message::{Diagnostic, Effort};
+use crate::message::{Diagnostic, Effort, SkillHooks};
 
 pub use dirs::{SkillDir, SkillDirs};
 pub use library::{SkillCatalog, SkillLibrary};
+pub use load::hooks_of_file;
 
 /// Something to do on request, as a file says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Skill {
     pub is_for_users: bool,
     /// Patterns of the files that it is about, as written.
     pub paths: Vec<String>,
+    /// What it says of hooks.
+    pub hooks: Option<SkillHooks>,
     /// Fields that are understood but that nothing acts on, as written: name and value.
     pub idle_fields: Vec<(String, String)>,
     pub body: Arc<str>,

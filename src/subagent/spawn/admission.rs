@@ -212,7 +212,8 @@ impl Tree {
         if let Some(memory) = memory {
             capabilities = memory.kept_by(capabilities, &parent.capabilities, &lists);
         }
-        capabilities.hooks = parent.capabilities.hooks.handed_on(hooks_of(&definition));
+        let own = hooks_of(&definition).into_iter().chain(terms.hooks).collect();
+        capabilities.hooks = parent.capabilities.hooks.handed_on(own);
         let hooks = setup.hooks.of_agent(&capabilities.hooks, Some(name), Some(&definition.name));
         let permissions = capabilities.permissions.clone().borrowing();
         permissions.lend(terms.lent);

@@ -18,10 +18,10 @@ use super::{agent, defined, last_of_main, reply, results, script};
 use crate::support::{Parts, Session};
 
 /// What hooks were told, in the order in which they ran.
-type Told = Arc<Mutex<Vec<Value>>>;
+pub(crate) type Told = Arc<Mutex<Vec<Value>>>;
 
 /// Returns hooks as settings name them, run by a function of what they are told and of their command.
-fn hooks(settings: &Value, run: impl Fn(&Value, &str) -> HookExit + Send + Sync + 'static) -> (Hooks, Told) {
+pub(crate) fn hooks(settings: &Value, run: impl Fn(&Value, &str) -> HookExit + Send + Sync + 'static) -> (Hooks, Told) {
     hooks_of(settings, false, run)
 }
 

@@ -21,7 +21,7 @@ mod depth;
 mod draft;
 mod effort;
 mod hook_words;
-mod hooks;
+pub(crate) mod hooks;
 mod isolation;
 mod lead;
 mod ledger;

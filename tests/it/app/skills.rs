@@ -28,6 +28,7 @@ fn skill(name: &str, origin: SkillOrigin, hint: Option<&str>) -> ListedSkill {
         is_for_models: true,
         is_for_users: true,
         paths: Vec::new(),
+        hooks: None,
         idle_fields: Vec::new(),
         body: "Body".into(),
         origin: origin.clone(),

@@ -52,6 +52,13 @@ fn one_request_calls_a_skill_and_needs_trust_for_those_of_a_project() {
     let output = bench.ask("/where verify_password", &[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("brings 1 skill, 1 command that you have not trusted"), "{output:?}");
+    let head = "---\nhooks:\n  Stop:\n    - hooks:\n        - {type: command, command: touch x}\n---\nSells.";
+    bench.file(".claude/skills/sell/SKILL.md", head);
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("not used until you trust it");
+    session.line("/trust");
+    session.until("runs Stop: touch x");
+    session.end();
     let output = bench.ask("/where verify_password", &["--trust", "--output-format", "stream-json"]);
     let out = text(&output.stdout);
     assert!(out.contains("Skill /where (project)") && out.contains("Where is verify_password defined?"), "{out}");

@@ -1,6 +1,7 @@
 //! Skills and commands: which are read, what a model gets of them, and what they may do.
 
 mod called;
+mod hooked;
 mod offered;
 mod plugins;
 mod reading;
