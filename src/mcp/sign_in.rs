@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::Url;
-use ring::digest::{SHA256, digest};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
     CredentialStore, StoredCredentials,
@@ -26,7 +25,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::config::{McpConfig, McpWay};
-use crate::message::format::words_of;
+use crate::message::format::{sha256_hex, words_of};
 use crate::network::{install_provider, root_cause};
 use crate::whole_file::{FileRights, replace_whole};
 
@@ -77,9 +76,8 @@ impl SignIns {
         }
         let (folder, address) = (self.folder.as_ref()?, Url::parse(url).ok()?);
         let server = format!("{} {url}", config.name);
-        let hash: String =
-            digest(&SHA256, server.as_bytes()).as_ref()[..16].iter().map(|b| format!("{b:02x}")).collect();
-        let file = SignInFile { path: folder.join(hash + ".json").into(), server, learn: self.learn.clone() };
+        let name = format!("{}.json", &sha256_hex(server.as_bytes())[..32]);
+        let file = SignInFile { path: folder.join(name).into(), server, learn: self.learn.clone() };
         Some((address, file))
     }
 

@@ -4,7 +4,10 @@
 //! nothing.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
 
 /// Writes a number with a comma between groups of three digits.
 pub fn grouped(number: u64) -> String {
@@ -89,4 +92,13 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
         return Cow::Borrowed(word);
     }
     Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+}
+
+/// Returns the SHA-256 of something, in hexadecimal.
+#[must_use]
+pub fn sha256_hex(content: &[u8]) -> String {
+    digest(&SHA256, content).as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }

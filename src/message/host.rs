@@ -47,6 +47,22 @@ impl HostPort {
         Some(Self { host, port })
     }
 
+    /// Reads what people write: an address with `http://` or `https://`, `host:port`, or a name with a dot in it. Returns
+    /// `None` for what rather is a path.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let schemes = [("https://", 443), ("http://", 80)];
+        let found = schemes.iter().find_map(|(scheme, port)| Some((text.strip_prefix(scheme)?, *port)));
+        let (authority, port) = match found {
+            Some((rest, port)) => (rest.split(['/', '?', '#']).next()?, port),
+            None => (text, 443),
+        };
+        let (host, own) = authority.rsplit_once(':').map_or((authority, None), |(host, port)| (host, Some(port)));
+        let is_meant = found.is_some() || own.is_some() || host.trim_matches('.').contains('.');
+        let port = own.map_or(Some(port), |own| own.parse().ok())?;
+        Self::new(host, port).filter(|_| is_meant)
+    }
+
     pub fn host(&self) -> &str {
         &self.host
     }

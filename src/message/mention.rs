@@ -109,30 +109,3 @@ impl From<&str> for UserText {
         text.to_owned().into()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{UserText, mentions};
-
-    #[test]
-    fn names_stand_alone_and_end_with_their_word() {
-        let text = "see @a.png, (@\"my b.png\") me@c.png @ @, @notes:note://x?y=1. '@d' @\"open";
-        let names: Vec<&str> = mentions(text).map(|mention| mention.name).collect();
-        assert_eq!(names, ["a.png", "my b.png", "notes:note://x?y=1", "d", "\"open"]);
-        for mention in mentions(text) {
-            assert!(text[..mention.end].trim_end_matches('"').ends_with(mention.name), "{mention:?}");
-        }
-        assert_eq!(mentions(&format!("@{}", "@x".repeat(100_000))).count(), 0);
-    }
-
-    #[test]
-    fn only_what_the_user_has_named_is_named() {
-        let said = UserText::naming("@a and @b".to_owned(), ["a".to_owned()].into(), false);
-        assert_eq!(said.mentions().map(|mention| mention.name).collect::<Vec<_>>(), ["a"]);
-        assert_eq!(said.others().map(|mention| mention.name).collect::<Vec<_>>(), ["b"]);
-        assert_eq!(said.calling(), None);
-        assert_eq!(UserText::from("@a").mentions().count(), 0);
-        assert_eq!(UserText::typed("/x @a").mentions().count(), 1);
-        assert_eq!(UserText::typed("/x @a").calling(), Some("/x @a"));
-    }
-}

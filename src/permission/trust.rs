@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
+use crate::message::format::sha256_hex;
 use crate::message::{reveal_line, sanitize_line};
 
 /// One thing in a folder that changes what agents do there.
@@ -31,9 +31,7 @@ impl BroughtItem {
 
     /// Returns a file with this content: with another one it is another item.
     pub fn of_file(kind: BroughtKind, path: impl Into<String>, content: &[u8]) -> Self {
-        let hash = digest(&SHA256, content);
-        let content = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { content: Some(content), ..Self::new(kind, path) }
+        Self { content: Some(sha256_hex(content)), ..Self::new(kind, path) }
     }
 }
 

@@ -17,7 +17,7 @@ use super::folder::{SandboxFolder, sweep};
 use super::places::cache_variables;
 use super::proxy::PORT;
 use super::{GitDirs, Hosts, PlaceWatch, SandboxFacts, SandboxPlaces, SandboxPolicy};
-use crate::message::reveal_line;
+use crate::message::{HostPort, reveal_line};
 
 /// The sandbox of a session. Copies share one state.
 #[derive(Debug, Clone)]
@@ -111,8 +111,13 @@ impl Sandbox {
         }
     }
 
-    /// Says what a command of the project at `root` may do with a path, as it may be written in `cwd`. Blocks.
-    pub fn about(&self, path: &Path, cwd: &Path, root: &Path) -> String {
+    /// Says what a command of the project at `root` may do with a path, as it may be written in `cwd`, or whether it
+    /// reaches a host; a word that is both is a path. Blocks.
+    pub fn about(&self, what: &str, cwd: &Path, root: &Path) -> String {
+        let path = Path::new(what);
+        if let Some(host) = HostPort::read(what).filter(|_| cwd.join(path).symlink_metadata().is_err()) {
+            return format!("{host}: {}", self.about_host(&host));
+        }
         let home = self.0.places.home.as_deref().unwrap_or(cwd);
         let path = path.strip_prefix("~").map_or_else(|_| cwd.join(path), |below| home.join(below));
         // What does not exist yet is judged by the folder that it would be made in.
@@ -123,6 +128,15 @@ impl Sandbox {
             .policy(Some(root), None)
             .map_or_else(|error| error.to_string(), |policy| policy.about(&place).to_owned());
         format!("{}: {words}", reveal_line(&place.to_string_lossy()))
+    }
+
+    fn about_host(&self, host: &HostPort) -> &'static str {
+        match () {
+            () if self.0.places.has_network => "commands have the network, and reach every host",
+            () if self.hosts().entry(host).is_some() => "commands reach it, and nobody is asked",
+            () if host.is_own() => "on this machine or its network: you are asked before a command reaches it",
+            () => "you are asked before a command reaches it",
+        }
     }
 
     /// Returns the watch of the places that are vacant to its commands.

@@ -1,7 +1,5 @@
 //! What a front end asks of the tree of agents.
 
-use std::path::PathBuf;
-
 use crate::agent::{RunMode, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId, UserText};
 use crate::permission::{Answer, ApprovalId, BroughtItem, Grant, Holder, PermissionMode};
@@ -87,9 +85,9 @@ pub enum Command {
     SetBudget(BudgetLimit),
     /// Changes the sandbox for commands from now on.
     ChangeSandbox(SandboxChange),
-    /// Asks what a command in the sandbox may do with a path.
+    /// Asks what a command in the sandbox may do with a path, or whether it reaches a host.
     TestSandbox {
-        path: PathBuf,
+        what: String,
     },
     /// Signs the user in to an MCP server that wants it, by their browser.
     SignIn {

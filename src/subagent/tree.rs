@@ -345,11 +345,11 @@ impl Tree {
         self.sink().emit_session_unhindered(SessionEvent::SandboxChanged { facts }).await;
     }
 
-    /// Says what a command in the sandbox may do with a path.
-    pub(in crate::subagent) async fn test_sandbox(&self, path: PathBuf) {
+    /// Says what a command in the sandbox may do with a path, or whether it reaches a host.
+    pub(in crate::subagent) async fn test_sandbox(&self, what: String) {
         let Some(sandbox) = self.setup().shell.sandbox().cloned() else { return };
         let Place { cwd, project, .. } = self.setup().place.clone();
-        let looking = move || sandbox.about(&path, &cwd, &project);
+        let looking = move || sandbox.about(&what, &cwd, &project);
         if let Ok(said) = tokio::task::spawn_blocking(looking).await {
             self.sink().notify(said).await;
         }

@@ -161,6 +161,9 @@ fn unfinished(source: &Source) -> Vec<String> {
         if ["todo!", "unimplemented!"].iter().any(|stub| text.contains(stub)) {
             errors.push(format!("{}:{line}: a stub; the next user would run into it", source.path));
         }
+        if source.is_program() && text.contains("cfg(test)") {
+            errors.push(format!("{}:{line}: a test that no build runs; tests stand below tests/it", source.path));
+        }
     }
     errors
 }

@@ -1,12 +1,10 @@
 //! What is asked of `/sandbox`, on the screen and without one.
 
-use std::path::PathBuf;
-
 use crate::sandbox::{Hosts, SandboxChange};
 use crate::subagent::Command;
 
 /// How the command is written.
-pub const SANDBOX_USAGE: &str = "/sandbox [on|off|test PATH|allow HOST]";
+pub const SANDBOX_USAGE: &str = "/sandbox [on|off|test PATH|test HOST|allow HOST]";
 
 pub enum SandboxCommand {
     Show,
@@ -24,7 +22,7 @@ impl SandboxCommand {
             ("allow", host) if Hosts::is_host(host) => {
                 Some(Self::Order(Command::ChangeSandbox(SandboxChange::AllowHost(host.to_owned()))))
             }
-            ("test", path) if !path.is_empty() => Some(Self::Order(Command::TestSandbox { path: PathBuf::from(path) })),
+            ("test", what) if !what.is_empty() => Some(Self::Order(Command::TestSandbox { what: what.to_owned() })),
             _ => None,
         }
     }

@@ -238,7 +238,7 @@ impl Conversation {
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
             Command::TrustFolder { trusted } => self.tree.trust_folder(trusted).await,
             Command::ChangeSandbox(change) => self.tree.change_sandbox(change).await,
-            Command::TestSandbox { path } => self.tree.test_sandbox(path).await,
+            Command::TestSandbox { what } => self.tree.test_sandbox(what).await,
             Command::SignIn { server } => self.tree.sign_in(&server).await,
             Command::Servers { restart } => self.tree.look_at_servers(restart).await,
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,

@@ -162,30 +162,3 @@ fn arguments(names: &[String], words: &str) -> Map<String, Value> {
     }
     names.iter().cloned().zip(words.into_iter().map(Value::from)).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{arguments, resources};
-    use crate::message::UserText;
-
-    #[test]
-    fn mentions_are_found_in_sentences() {
-        let servers = ["notes".to_owned(), "notes-2".to_owned()];
-        let said = "see (@notes:file:///a.md), @notes-2:x?y=1. and me@notes:no @other:z @notes: @notes-2:x?y=1";
-        let found = resources(UserText::typed(said).mentions(), &servers);
-        let found: Vec<(&str, &str)> = found.iter().map(|(server, uri)| (server.as_str(), uri.as_str())).collect();
-        assert_eq!(found, [("notes", "file:///a.md"), ("notes-2", "x?y=1")]);
-    }
-
-    #[test]
-    fn words_become_arguments() {
-        let names = ["a".to_owned(), "b".to_owned()];
-        let of = |words: &str| serde_json::Value::from(arguments(&names, words));
-        assert_eq!(of("one \"two three\""), json!({"a": "one", "b": "two three"}));
-        assert_eq!(of("one two three"), json!({"a": "one", "b": "two three"}));
-        assert_eq!(of("one"), json!({"a": "one"}));
-        assert_eq!(of(""), json!({}));
-    }
-}

@@ -19,7 +19,7 @@ async fn a_mention_is_read_and_a_prompt_is_got_for_the_model() {
     let mut parts = Parts::new(provider.clone());
     parts.servers = connected(&heard, &[("notes", "tools 1")]).await;
     let mut session = Session::start(parts);
-    session.ask("what does (@notes:note://one) say, and @nobody:x?").await;
+    session.ask("what does (@notes:note://one) say, and me@notes:no @notes: @nobody:x?").await;
     session.ask("/mcp__notes__review \"the code\" well and fast").await;
     let told: Vec<String> = session
         .of(AgentId::MAIN)
@@ -230,4 +230,56 @@ async fn the_conversation_goes_on_while_a_message_waits_for_a_server() {
     let seen = session.quit().await;
     assert!(seen.iter().all(|event| event.agent.is_main()), "what was stopped is handed to nobody");
     assert_eq!(provider.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn messages_to_one_agent_keep_their_order_while_a_server_is_slow() {
+    let heard = Heard::default();
+    let wait = "until [ -e go ]; do sleep 0.1; done";
+    let waits =
+        |task: &str| reply(json!({"task": task, "turn": 0}), vec![json!({"call": "Bash", "input": {"command": wait}})]);
+    let provider =
+        script(&[waits("first"), waits("second"), reply(json!({}), vec![json!({"say": "<summary>done</summary>"})])]);
+    let mut parts = Parts::new(provider.clone());
+    let gate = std::sync::Arc::new(tokio::sync::Notify::new());
+    parts.servers = super::in_process(&heard, &gate);
+    parts.servers.set(vec![super::config("slow", "late")]);
+    parts.mode = PermissionMode::BypassPermissions;
+    let mut session = Session::start(parts);
+    for (at, task) in [(1, "the first"), (2, "the second")] {
+        session.send(Command::HandOff { task: UserText::typed(task) });
+        let begun = |event: &belvedere::agent::AgentEvent| {
+            let is_tool = matches!(event.kind, EventKind::Tool(belvedere::agent::ToolEvent::Started { .. }));
+            (is_tool && event.agent == AgentId(at)).then_some(())
+        };
+        session.wait(begun).await;
+    }
+    let tell = |agent: u32, id: u64, text: &str| Command::Message {
+        agent: AgentId(agent),
+        id: MessageId(id),
+        text: UserText::typed(text),
+    };
+    session.send(tell(1, 1, "see @slow:note://one"));
+    session.send(tell(1, 2, "it follows"));
+    session.send(tell(1, 3, "taken back"));
+    session.send(Command::Untell { agent: AgentId(1), id: MessageId(3) });
+    session.send(tell(2, 4, "to another one"));
+    session.ask("hello").await;
+    gate.notify_one();
+    while heard.of("resources/read").is_empty() {
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(session.root().join("go"), "").unwrap();
+    for child in [AgentId(1), AgentId(2)] {
+        session.ended(child).await;
+    }
+    let last = |task: &str| {
+        let of_child = |messages: &String| messages.contains(task);
+        provider.requests().iter().map(|request| format!("{:?}", request.messages)).rfind(of_child).unwrap()
+    };
+    let (first, second) = (last("the first"), last("the second"));
+    let places = ["see @slow:note://one", "it follows"].map(|words| first.find(words));
+    assert!(places[0].is_some() && places[0] < places[1], "{first}");
+    assert!(!first.contains("taken back") && second.contains("to another one"), "{first} {second}");
+    session.quit().await;
 }

@@ -6,6 +6,7 @@ mod drawing;
 mod keys;
 mod links;
 mod markdown;
+mod mention;
 mod sanitize;
 mod terminal;
 pub(crate) mod theme;

@@ -8,7 +8,7 @@ mod status;
 mod world;
 
 use belvedere::permission::{AccessKind, Confinement};
-use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
+use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxChange, SandboxPlaces, SandboxState};
 use belvedere::tool::{SandboxUse, Shell, ToolOutput, ToolSet};
 use serde_json::json;
 
@@ -131,6 +131,8 @@ async fn what_is_said_of_a_path_is_what_holds() {
     let root = inside.bench.context.cwd.clone();
     git(&root, ["init", "-q"]);
     std::os::unix::fs::symlink(inside.bench.outside("home/.ssh"), root.join("link")).unwrap();
+    std::fs::write(root.join("lib.rs"), "").unwrap();
+    inside.sandbox.change(&SandboxChange::AllowHost("docs.rs".to_owned()));
     for (path, said) in [
         ("new/file", "read and write"),
         (".git/config", "protected"),
@@ -141,8 +143,13 @@ async fn what_is_said_of_a_path_is_what_holds() {
         ("link/id_ed25519", "hidden"),
         ("~/notes.txt", "not write"),
         ("/etc/hosts", "not write"),
+        ("crates.io", "crates.io:443: you are asked"),
+        ("https://docs.rs/serde?x=1", "docs.rs:443: commands reach it"),
+        ("http://docs.rs", "docs.rs:80: commands reach it"),
+        ("localhost:8080", "on this machine"),
+        ("lib.rs", "read and write"),
     ] {
-        let about = inside.sandbox.about(std::path::Path::new(path), &root, &root);
+        let about = inside.sandbox.about(path, &root, &root);
         assert!(about.contains(said), "{path}: {about}");
     }
 }
