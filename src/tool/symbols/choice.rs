@@ -18,11 +18,11 @@ use crate::tool::search::walk::Watch;
 /// So many files are all looked into.
 const FEW: usize = 3_000;
 /// Files looked into for words.
-const MOST: usize = 1_000;
+const MOST: usize = 800;
 /// What a word in the path of a file counts for beside one in its text.
 const IN_PATH: f32 = 1.5;
 /// How much longer files are marked down: the power of their length.
-const LENGTH: f32 = 0.1;
+const LENGTH: f32 = 0.2;
 
 /// What is sought in files.
 pub(super) struct SoughtFiles<'q> {

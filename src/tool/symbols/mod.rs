@@ -26,10 +26,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::choice::SoughtFiles;
+use self::index::IndexedFiles;
 pub(in crate::tool) use self::index::SymbolIndex;
 use self::language::{Languages, SymbolKind};
 use self::listing::SymbolListing;
-use self::rank::{SymbolQuery, WantedSymbols, rank};
+use self::rank::{QueryFit, SymbolQuery, WantedSymbols, rank};
 use self::values::{ValueQuery, values};
 use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
@@ -167,13 +168,19 @@ fn look(
     check_walk_threads()?;
     let (text, wanted) = (input.query().unwrap_or_default(), input.wanted());
     let (query, value) = (SymbolQuery::new(text), ValueQuery::new(text));
-    let sought = match input.mode() {
-        SymbolsMode::Outline => None,
-        SymbolsMode::References => Some(SoughtFiles { names: vec![query.name()], words: None }),
-        SymbolsMode::Values => Some(SoughtFiles { names: Vec::new(), words: Some(&value.words) }),
-        SymbolsMode::Definitions => Some(query.sought()),
+    let by_name = SoughtFiles { names: vec![query.name()], words: None };
+    let read = |sought: Option<&SoughtFiles<'_>>| index.read(root, ignores, sought, &watch);
+    let ranked = |indexed: &IndexedFiles| rank(indexed, &query, wanted, &context.project);
+    let indexed = match input.mode() {
+        SymbolsMode::Outline => read(None),
+        SymbolsMode::References => read(Some(&by_name)),
+        // Words are of use only where nothing has the name.
+        SymbolsMode::Definitions if query.is_one_name() => Some(read(Some(&by_name)))
+            .filter(|indexed| ranked(indexed).fit == QueryFit::Named)
+            .unwrap_or_else(|| read(Some(&query.sought()))),
+        // The same files serve both for one question.
+        SymbolsMode::Definitions | SymbolsMode::Values => read(Some(&query.sought())),
     };
-    let indexed = index.read(root, ignores, sought.as_ref(), &watch);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
@@ -182,7 +189,7 @@ fn look(
         SymbolsMode::Outline => listing.outline(wanted, is_file),
         SymbolsMode::References => listing.references(&query, input.imports.unwrap_or(false)),
         SymbolsMode::Values => listing.values(&values(&indexed, &value, &context.project, &watch)),
-        SymbolsMode::Definitions => listing.definitions(&query, &rank(&indexed, &query, wanted, &context.project)),
+        SymbolsMode::Definitions => listing.definitions(&query, &ranked(&indexed)),
     };
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));

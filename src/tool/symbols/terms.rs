@@ -26,7 +26,8 @@ pub(super) fn text_length(terms: &[u32]) -> usize {
 const MAX_WORD: usize = 40;
 /// Words remembered with their numbers, and places for those that came last, which are looked at first.
 const MAX_KNOWN: usize = 200_000;
-const RECENT: usize = 4_096;
+const RECENT: usize = 16_384;
+const SEEN: usize = 4_096;
 const MAX_AT_REST: usize = 4;
 
 /// Words that every text has.
@@ -147,11 +148,11 @@ impl TermReader {
     pub(super) fn distinct(&mut self, text: &str) -> Vec<u32> {
         let mut seen = std::mem::take(&mut self.seen);
         seen.clear();
-        seen.resize(RECENT, 0);
+        seen.resize(SEEN, 0);
         let mut found = Vec::new();
         for_each_word(text, |word| {
             let key = hash(word);
-            let last = &mut seen[usize::try_from(key).unwrap_or_default() % RECENT];
+            let last = &mut seen[usize::try_from(key).unwrap_or_default() % SEEN];
             if std::mem::replace(last, key) != key {
                 found.extend(self.term_of(key, word));
             }

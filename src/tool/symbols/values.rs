@@ -115,7 +115,7 @@ const ASKING: &str = "default maximum most long many much large big deep value e
 /// What is asked for.
 pub(super) struct ValueQuery {
     wanted: WantedValue,
-    pub(super) words: QueryWords,
+    words: QueryWords,
 }
 
 impl ValueQuery {

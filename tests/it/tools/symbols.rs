@@ -257,7 +257,7 @@ async fn of_many_files_those_are_looked_into_that_have_what_is_sought() {
     };
     let text = ask(json!({"query": "add the prices of all items"})).await;
     assert!(text.lines().nth(1).unwrap().starts_with("lib/cart.py:2  method Cart.total"), "{text}");
-    assert!(text.contains("[looked into the 1,000 files with most of the words, not into 2,"), "{text}");
+    assert!(text.contains("[looked into the 800 files with most of the words, not into 2,"), "{text}");
     let text = ask(json!({"query": "item_1007"})).await;
     assert_eq!(text, "`item_1007` is defined once.\nlib/items/part_1007.py:1  function item_1007: def item_1007():");
     let text = ask(json!({"query": "expire", "mode": "references"})).await;
