@@ -141,8 +141,8 @@
 //!   have what a question asks for; the **file choice** is which of many are looked into.
 //! - **Sandbox**: what the kernel keeps a command to. A **sandbox policy** says what one command may touch, **sandbox places**
 //!   what policies are made of, and **secret places** what is hidden in each; an **intrusion** is what appeared where
-//!   nothing may be written. The **place watch** looks for those at each **vacant place** while a **sandboxed run** lasts, and leaves
-//!   what an **outside run** or an **own write** made; **place news** is what the user hears of it. **Command traces** are what else commands may have written, and since when. The **sandbox proxy** is a
+//!   nothing may be written. The **place watch** looks for those at each **vacant place** while a **sandboxed run** lasts, as soon as
+//!   **place events** say that something is there, and leaves the **kept entries**, which an **outside run** or an **own write** made; **place news** is what the user hears of it. **Command traces** are what else commands may have written, and since when. The **sandbox proxy** is a
 //!   command's way to the hosts on a list.
 //! - **Host port**: where a connection goes. **Refused inside** is what the sandbox has refused to a command, as the proxy
 //!   knows or as a **refused line** of its output says; the **line status** is whether its exit status would tell.

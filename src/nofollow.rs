@@ -85,3 +85,14 @@ pub fn make_folder(path: &Path) -> io::Result<File> {
         Err(error) => Err(error.into()),
     }
 }
+
+/// Gives an entry of a folder another name, which must be free, in the same folder or another one.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub fn rename_to_free((from, name): (&File, &OsStr), (to, new): (&File, &OsStr)) -> Result<(), Errno> {
+    rustix::fs::renameat_with(from, name, to, new, rustix::fs::RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub fn rename_to_free(_from: (&File, &OsStr), _to: (&File, &OsStr)) -> Result<(), Errno> {
+    Err(Errno::NOTSUP)
+}

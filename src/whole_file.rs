@@ -7,7 +7,7 @@
 use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::Builder;
 
@@ -21,6 +21,13 @@ pub enum FileRights {
     Private,
     /// Whoever could with the old one. A new file is for all to read.
     AsBefore,
+}
+
+/// A file as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenFile {
+    pub path: PathBuf,
+    pub text: String,
 }
 
 /// Writes a file whose folder exists. Blocks. Fails with the old file as it was.

@@ -14,7 +14,7 @@ use super::more_settings::MoreSettings;
 use super::{Environment, Loaded, ProjectRoot, file};
 use crate::message::Diagnostic;
 use crate::permission::PermissionMode;
-use crate::whole_file::{FileRights, replace_whole};
+use crate::whole_file::{FileRights, WrittenFile, replace_whole};
 
 /// Where an organization puts settings that nobody overrides.
 pub const MANAGED: &str =
@@ -219,7 +219,7 @@ pub(super) fn apply_ceiling(loaded: &mut Loaded, settings: &[SettingsFile]) {
 ///
 /// # Errors
 /// Returns why the file stays as it was: it lies behind a link out of `root`, is no settings, or cannot be written.
-pub fn set_allow_rule(root: &Path, path: &Path, rule: &str, is_allowed: bool) -> io::Result<()> {
+pub fn set_allow_rule(root: &Path, path: &Path, rule: &str, is_allowed: bool) -> io::Result<Option<WrittenFile>> {
     let no_settings = || io::Error::other("it does not hold settings that could be changed");
     let folder = path.parent().ok_or_else(no_settings)?;
     std::fs::create_dir_all(folder)?;
@@ -237,12 +237,13 @@ pub fn set_allow_rule(root: &Path, path: &Path, rule: &str, is_allowed: bool) ->
     let allow = allow.entry("allow").or_insert_with(|| Value::Array(Vec::new()));
     let allow = allow.as_array_mut().ok_or_else(no_settings)?;
     if allow.iter().any(|known| known == rule) == is_allowed {
-        return Ok(());
+        return Ok(None);
     }
     allow.retain(|known| known != rule);
     if is_allowed {
         allow.push(rule.into());
     }
     let text = serde_json::to_string_pretty(&document)? + "\n";
-    replace_whole(path, text.as_bytes(), FileRights::AsBefore)
+    replace_whole(path, text.as_bytes(), FileRights::AsBefore)?;
+    Ok(Some(WrittenFile { path: path.to_path_buf(), text }))
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::{AgentDefinition, Source, Tier, ToolsField, load};
 use crate::message::sanitize;
+use crate::whole_file::WrittenFile;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDraft {
@@ -121,7 +122,7 @@ impl AgentDraft {
 
     /// Writes the file into a folder, which is made if it is missing, and returns its path. Fails if the name does not
     /// fit, there is such a file, or the disk says no.
-    pub fn create_in(&self, folder: &Path) -> Result<PathBuf, DraftError> {
+    pub fn create_in(&self, folder: &Path) -> Result<WrittenFile, DraftError> {
         Self::check_name(&self.name).map_err(DraftError::Name)?;
         write_new(&folder.join(format!("{}.md", self.name)), &self.to_text())
     }
@@ -140,8 +141,8 @@ impl From<&AgentDefinition> for AgentDraft {
     }
 }
 
-/// Writes a new file, whole or not at all, and returns its path. Fails if there is such a file, or the disk says no.
-pub fn write_new(path: &Path, text: &str) -> Result<PathBuf, DraftError> {
+/// Writes a new file, whole or not at all. Fails if there is such a file, or the disk says no.
+pub fn write_new(path: &Path, text: &str) -> Result<WrittenFile, DraftError> {
     let disk = |error| DraftError::Disk { path: path.to_path_buf(), error };
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(disk)?;
@@ -152,7 +153,7 @@ pub fn write_new(path: &Path, text: &str) -> Result<PathBuf, DraftError> {
             // The name is on the disk once the folder is. Not every file system can be asked for that, and the file
             // is there all the same.
             let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
-            Ok(path.to_path_buf())
+            Ok(WrittenFile { path: path.to_path_buf(), text: text.to_owned() })
         }
         Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => {
             Err(DraftError::Exists(path.to_path_buf()))

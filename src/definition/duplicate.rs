@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{DraftError, Listed, Source, Tier, builtin, load, write_new};
+use crate::whole_file::WrittenFile;
 
 /// Copies of one agent in one folder.
 const MOST: usize = 99;
@@ -30,7 +31,7 @@ pub enum CopyError {
 /// Copies an agent into the folder of a tier and returns the new file. In another tier the copy keeps its name, so that
 /// one of the two shadows the other; in its own it is called `name-copy`. Fails if there is no text to copy, or no file
 /// to write it to.
-pub fn duplicate(original: &Listed, tier: Tier, folder: &Path) -> Result<PathBuf, CopyError> {
+pub fn duplicate(original: &Listed, tier: Tier, folder: &Path) -> Result<WrittenFile, CopyError> {
     let name = original.name();
     let text = text_of(original, &name)?;
     let stem = original.source.file_stem().map_or_else(|| name.clone(), str::to_owned);

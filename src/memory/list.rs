@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::find::{CLAUDE_NAMES, is_there};
 use super::{MemoryOwner, MemoryReader, read};
 use crate::message::line_end;
-use crate::whole_file::{FileRights, replace_whole};
+use crate::whole_file::{FileRights, WrittenFile, replace_whole};
 
 /// A memory file in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl MemoryReader {
     ///
     /// # Errors
     /// Returns why the file stays as it was.
-    pub fn add_line(&self, path: &Path, line: &str) -> Result<String, String> {
+    pub fn add_line(&self, path: &Path, line: &str) -> Result<(String, WrittenFile), String> {
         let taker = self.takers().into_iter().find(|(taker, _)| taker == path);
         let (_, owner) = taker.ok_or_else(|| format!("{} takes no lines.", path.display()))?;
         let real = self.place_of(path, owner)?;
@@ -120,7 +120,7 @@ impl MemoryReader {
         let text = format!("{before}{gap}{}{end}", entry(line));
         replace_whole(&real, text.as_bytes(), FileRights::AsBefore)
             .map_err(|error| format!("cannot be written: {error}."))?;
-        Ok(self.shown(path))
+        Ok((self.shown(path), WrittenFile { path: real, text }))
     }
 
     /// Returns where a file lies, which need not be there. Its folder is made.

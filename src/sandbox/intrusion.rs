@@ -24,6 +24,8 @@ pub enum IntrusionFate {
     Moved(PathBuf),
     /// A link that was gone is there again.
     PutBack,
+    /// It was taken away before it could be moved.
+    Gone,
     /// It could not be moved.
     Stuck,
 }
@@ -33,8 +35,12 @@ pub enum IntrusionFate {
 pub enum PlaceNews {
     /// Something has appeared while these commands ran in the sandbox.
     Appeared { intrusion: Intrusion, inside: Vec<String> },
+    /// More of it has appeared than was said one by one.
+    More { count: usize, inside: String },
     /// Something is left where it is, as a command outside may have made it.
     Kept { path: PathBuf, outside: String, inside: Vec<String> },
+    /// A file that no command may write had another name, by which they could, and is a file of its own now.
+    Parted(PathBuf),
 }
 
 impl Intrusion {
@@ -43,7 +49,11 @@ impl Intrusion {
         match &self.fate {
             IntrusionFate::Moved(to) => format!("is now {}", shown(to)),
             IntrusionFate::PutBack => "was taken away; the link is back".to_owned(),
-            IntrusionFate::Stuck => "could not be moved; look at it before you use it".to_owned(),
+            IntrusionFate::Gone => "was gone again at once".to_owned(),
+            IntrusionFate::Stuck => {
+                "could not be moved. Look at it, and move it away: until then no other command runs in the sandbox"
+                    .to_owned()
+            }
         }
     }
 
@@ -67,19 +77,20 @@ impl Intrusion {
 }
 
 impl Intrusion {
-    /// Says at the end of a session what lies aside; `None` if nothing does. Blocks.
+    /// Says at the end of a session what lies aside, and what could not be moved; `None` if nothing is left. Blocks.
     #[must_use]
-    pub fn still_aside(all: &[Self]) -> Option<String> {
+    pub fn still_there(all: &[Self]) -> Option<String> {
+        let is_there = |path: &&Path| path.symlink_metadata().is_ok();
         let aside = all.iter().filter_map(|intrusion| match &intrusion.fate {
-            IntrusionFate::Moved(to) => to.symlink_metadata().is_ok().then(|| shown(to)),
-            IntrusionFate::PutBack | IntrusionFate::Stuck => None,
+            IntrusionFate::Moved(to) => Some(to.as_path()).filter(is_there),
+            IntrusionFate::PutBack | IntrusionFate::Gone | IntrusionFate::Stuck => None,
         });
-        let aside: Vec<String> = aside.collect();
-        let (named, rest) = aside.split_at(aside.len().min(MAX_NAMED));
-        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        (!named.is_empty()).then(|| {
-            format!("Commands in the sandbox made what they may not, moved aside: {}{more}.", named.join(", "))
-        })
+        let stuck = all.iter().filter(|intrusion| intrusion.fate == IntrusionFate::Stuck);
+        let stuck = stuck.map(|intrusion| intrusion.path.as_path()).filter(is_there);
+        let aside = some_of(&aside.collect::<Vec<_>>()).map(|paths| format!("moved aside: {paths}"));
+        let stuck = some_of(&stuck.collect::<Vec<_>>()).map(|paths| format!("still in force, as it could not be moved: {paths}"));
+        let said: Vec<String> = aside.into_iter().chain(stuck).collect();
+        (!said.is_empty()).then(|| format!("Commands in the sandbox made what they may not; {}.", said.join("; ")))
     }
 }
 
@@ -93,13 +104,22 @@ impl PlaceNews {
                 let inside = named(inside);
                 let advice = match intrusion.fate {
                     IntrusionFate::Moved(_) => format!(" If you made it, move it back once {have} ended."),
-                    IntrusionFate::PutBack | IntrusionFate::Stuck => String::new(),
+                    IntrusionFate::PutBack | IntrusionFate::Gone | IntrusionFate::Stuck => String::new(),
                 };
                 let became = intrusion.became();
                 format!(
                     "{path} appeared while {inside} ran in the sandbox, which may not write there: it {became}.{advice}"
                 )
             }
+            Self::More { count, inside } => format!(
+                "{count} more such things appeared while {} ran in the sandbox.",
+                named(std::slice::from_ref(inside))
+            ),
+            Self::Parted(path) => format!(
+                "{} had another name, by which commands in the sandbox could write it. It is a file of its own now; what has \
+                 the other name stays as it is.",
+                shown(path)
+            ),
             Self::Kept { path, outside, inside } => format!(
                 "{} stays: it came while `{}` ran outside of the sandbox, and {} inside. Look at it if you do not know it.",
                 shown(path),
@@ -108,6 +128,14 @@ impl PlaceNews {
             ),
         }
     }
+}
+
+/// Names the first of some paths.
+fn some_of(paths: &[&Path]) -> Option<String> {
+    let (named, rest) = paths.split_at(paths.len().min(MAX_NAMED));
+    let named: Vec<String> = named.iter().map(|path| shown(path)).collect();
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    (!named.is_empty()).then(|| named.join(", ") + &more)
 }
 
 fn named(commands: &[String]) -> String {

@@ -10,12 +10,14 @@ mod denial;
 mod denied;
 #[cfg(target_os = "linux")]
 mod enter;
+mod events;
 mod evict;
 mod facts;
 #[cfg(target_os = "linux")]
 mod filter;
 mod folder;
 mod intrusion;
+mod kept;
 #[cfg(target_os = "linux")]
 mod loopback;
 #[cfg(target_os = "linux")]
@@ -23,6 +25,7 @@ mod mounts;
 mod places;
 mod policy;
 mod proxy;
+mod runs;
 mod seatbelt;
 mod session;
 mod traces;
@@ -32,7 +35,6 @@ pub use denial::{RefusedLine, refused_line};
 pub use denied::DeniedPaths;
 #[cfg(target_os = "linux")]
 pub use enter::{enter, separate_processes};
-pub use evict::PlaceStamp;
 pub use facts::SandboxFacts;
 pub use intrusion::{Intrusion, IntrusionFate, PlaceNews};
 pub use places::{GitDirs, SandboxPlaces, SecretPlaces};

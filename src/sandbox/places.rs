@@ -4,13 +4,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
+use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
 use super::evict::VacantPlace;
 use super::{DeniedPaths, PlaceWatch, SandboxPolicy};
+use crate::nofollow::{make_folder, open_folder};
+
+/// Links in the way of one place that are followed, as many as the system follows.
+const MAX_LINKS: usize = 40;
 
 /// The table in `assets/sandbox.toml`.
 #[derive(Debug, Default, Deserialize)]
@@ -22,6 +28,8 @@ pub(super) struct SandboxData {
     protected_home: Vec<PathBuf>,
     protected_common: Vec<PathBuf>,
     protected_worktree: Vec<PathBuf>,
+    blank_folders: Vec<PathBuf>,
+    blank_files: Vec<PathBuf>,
     caches: BTreeMap<String, String>,
     pub(super) refusals: Refusals,
 }
@@ -115,11 +123,10 @@ impl SandboxPlaces {
         let kept: Vec<&Path> = writable.iter().map(PathBuf::as_path).collect();
         let (named, mut protected, mut vacant) = (protected, Vec::new(), Vec::new());
         for place in self.obeyed(&folders, git).into_iter().chain(unwritten).chain(named) {
+            let (links, place) = followed(&place, &kept);
+            // None of them can be covered, and each leads to what counts.
+            vacant.extend(links.into_iter().map(|(link, target)| (link, Some(target))));
             match place.symlink_metadata() {
-                Ok(facts) if facts.is_symlink() => {
-                    protected.extend(real(&place));
-                    vacant.push((place.clone(), place.read_link().ok()));
-                }
                 Ok(_) => protected.push(place),
                 // A repository that appears is one that nobody has looked at, whatever it holds.
                 Err(_) => vacant.push((missing_repository(&place).unwrap_or(place), None)),
@@ -141,6 +148,30 @@ impl SandboxPlaces {
         let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
         let (masks, has_network) = (self.masks.clone(), self.has_network);
         Ok(SandboxPolicy { writable, protected, vacant, hidden, masks, has_own_processes: false, has_network })
+    }
+
+    /// Makes, empty, what git's folder lacks of what it obeys, so that it can be protected. Blocks.
+    pub(super) fn make_blanks(&self, project: &Path, git: Option<&GitDirs>) {
+        let main = match git {
+            Some(GitDirs::Inside(folder) | GitDirs::Linked { common_dir: folder, .. }) => folder.clone(),
+            None => project.join(".git"),
+        };
+        let ours = nix::unistd::geteuid().as_raw();
+        for folder in self.writable.iter().map(|folder| folder.join(".git")).chain([main]) {
+            let is_ours = folder.symlink_metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == ours);
+            if !is_ours || folder.join("HEAD").symlink_metadata().is_err() {
+                continue;
+            }
+            // What cannot be made is watched, as all that is vacant.
+            let folders = data().blank_folders.iter().map(|name| (name, true));
+            for (name, is_folder) in folders.chain(data().blank_files.iter().map(|name| (name, false))) {
+                let blank = folder.join(name);
+                if blank.symlink_metadata().is_err() {
+                    let make = || if is_folder { make_folder(&blank).map(drop) } else { make_file(&blank) };
+                    self.watch.make_blank(&blank, make);
+                }
+            }
+        }
     }
 
     /// Returns what other programs run or obey in folders that can be written.
@@ -203,6 +234,41 @@ impl SecretPlaces {
 
 fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
     path.as_ref().canonicalize().ok()
+}
+
+/// Follows the links in the way of a place, from the folder that it can be written in. Returns them with their targets, and
+/// where they lead, which need not be there.
+fn followed(place: &Path, writable: &[&Path]) -> (Vec<(PathBuf, PathBuf)>, PathBuf) {
+    let top = writable.iter().filter(|top| place.starts_with(top)).max_by_key(|top| top.iter().count());
+    let Some((top, rest)) = top.and_then(|top| Some((*top, place.strip_prefix(top).ok()?))) else {
+        return (Vec::new(), place.to_path_buf());
+    };
+    let (mut links, mut at, mut ahead) = (Vec::new(), top.to_path_buf(), rest.to_path_buf());
+    while let Some(part) = ahead.components().next() {
+        let behind: PathBuf = ahead.components().skip(1).collect();
+        match part {
+            Component::ParentDir => drop(at.pop()),
+            Component::CurDir => {}
+            // Of a root, it begins there.
+            part => at.push(part),
+        }
+        ahead = match at.read_link() {
+            Ok(target) if links.len() < MAX_LINKS => {
+                links.push((at.clone(), target.clone()));
+                at.pop();
+                target.join(behind)
+            }
+            _ => behind,
+        };
+    }
+    (links, at)
+}
+
+fn make_file(path: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o644);
+    Ok(rustix::fs::openat(open_folder(folder)?, name, flags, mode).map(drop)?)
 }
 
 /// Returns the folder of git that a path lies in, if it does not exist.

@@ -3,11 +3,16 @@
 //! Owns the policy as data. Leaves which places these are to `places`, and what appears at those that are vacant to
 //! `watch`.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::evict::VacantPlace;
+
+/// Entries that are looked at for other names, over all protected folders.
+const MAX_ENTRIES: usize = 4_096;
 
 /// What a command may touch. All paths are absolute with links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +46,29 @@ impl SandboxPolicy {
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         self.vacant.iter().any(|(path, link)| link.is_none() && path.symlink_metadata().is_ok())
+    }
+
+    /// Returns the protected files that have another name, by which the command could write them. Of folders, it looks at the
+    /// first entries. Blocks.
+    #[must_use]
+    pub fn files_with_other_names(&self) -> Vec<PathBuf> {
+        let mut linked = BTreeMap::<(u64, u64), (u64, Vec<PathBuf>)>::new();
+        let mut open: VecDeque<PathBuf> = self.protected.iter().cloned().collect();
+        let mut left = MAX_ENTRIES;
+        while let Some(path) = open.pop_front().filter(|_| left > 0) {
+            left -= 1;
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if found.is_dir() && !path.ends_with("objects") {
+                let entries = path.read_dir().into_iter().flatten().filter_map(Result::ok);
+                open.extend(entries.map(|entry| entry.path()).take(left));
+            } else if found.is_file() && found.nlink() > 1 {
+                let (_, names) = linked.entry((found.dev(), found.ino())).or_insert((found.nlink(), Vec::new()));
+                names.push(path);
+            }
+        }
+        // Where each of its names is protected, there is no other.
+        let with_others = linked.into_values().filter(|(count, names)| *count > names.len() as u64);
+        with_others.flat_map(|(_, names)| names).collect()
     }
 
     /// Returns the places where something could appear.

@@ -169,6 +169,11 @@ impl Sandbox {
         Ok(SandboxPolicy { has_own_processes, ..policy })
     }
 
+    /// Prepares git's folder, so that as much of it as can be is protected from a command of this project. Blocks.
+    pub fn prepare(&self, project: &Path, git: Option<&GitDirs>) {
+        self.0.places.make_blanks(project, git);
+    }
+
     /// Returns the variables that a command needs inside: where its temporary files and its caches lie.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
         let temporary = self.0.folder.temporary().into_os_string();

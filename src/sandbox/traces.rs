@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::SandboxPolicy;
-use super::evict::PlaceStamp;
+use super::kept::PlaceStamp;
 
 /// The traces that the commands of a session may have left. Clones share them.
 #[derive(Debug, Clone, Default)]

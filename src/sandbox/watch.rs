@@ -1,31 +1,33 @@
 //! Watching the places that cannot be protected because nothing lies there yet, while commands run in the sandbox.
 //!
 //! A mount needs something to lie upon, and a rule of Landlock has no word for a single name. So what appears at a vacant
-//! place is moved aside within [`PERIOD`]. Owns when that is looked at, and what is known to be somebody else's: of our own
-//! tools to the file, of commands outside of the sandbox by their time. Leaves moving to `evict`. Invariants: what nobody
-//! is known to have made is moved, never removed, and never without a word; what is known is forgotten when no command runs
-//! in the sandbox any more, as the next one finds it protected. Everything here blocks, but what says otherwise.
+//! place is moved aside as soon as the system says so. Owns when that is looked at, and who may have made what: our own
+//! tools, commands outside of the sandbox by their time. Leaves moving to `evict`, what is known not to be a command's to
+//! `kept`, and hearing of it to `events`. Invariants: what nobody is known to have made is moved, never removed, and never
+//! without a word; what is known is forgotten when no command runs in the sandbox any more, as the next one finds it
+//! protected; while something cannot be moved, none is started. Everything here blocks, but what says otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-use super::evict::{KeptEntries, KeptEntry, PlaceStamp, VacantPlace};
+use super::events::{HeardEvents, PlaceEvents};
+use super::evict::VacantPlace;
+use super::kept::{KeptEntries, WrittenState};
+use super::runs::{FoundIntrusions, OutsideCommand, SandboxedCommand};
 use super::{CommandTraces, Intrusion, IntrusionFate, PlaceNews, SandboxPolicy};
 
-/// Time between two looks.
+/// Time between two looks while the system says nothing.
 const PERIOD: Duration = Duration::from_millis(500);
-/// How long a command outside counts as the maker of what appears, from its start.
-const OUTSIDE_LIMIT: Duration = Duration::from_mins(10);
+/// Time between two looks where the system cannot say what happens.
+const UNTOLD_PERIOD: Duration = Duration::from_millis(50);
 /// How long is still looked after a command that nobody waits for.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// How often a command may put something where it may not write before it is to be ended.
-const MAX_INTRUSIONS: usize = 12;
-/// Entries that are kept of what one command outside has made.
-const MAX_KEPT: usize = 10_000;
+/// How often folders that were moved meanwhile are listened to anew in one look.
+const MAX_ROUNDS: usize = 4;
 
 /// The watch of one session. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -34,54 +36,26 @@ pub struct PlaceWatch(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
+    entrance: Mutex<()>,
     traces: CommandTraces,
 }
 
 #[derive(Debug, Default)]
 struct State {
     started: u64,
-    inside: BTreeMap<u64, Inside>,
-    outside: BTreeMap<u64, Outside>,
+    inside: BTreeMap<u64, SandboxedCommand>,
+    outside: BTreeMap<u64, OutsideCommand>,
     /// Files that our own tools are writing, each as often as they do.
     written: Vec<PathBuf>,
     kept: KeptEntries,
+    /// `None` where the system cannot say what happens.
+    events: Option<PlaceEvents>,
+    /// Where something has appeared since the last look, which may be gone.
+    appeared: BTreeSet<PathBuf>,
     is_watched: bool,
     listener: Option<mpsc::UnboundedSender<PlaceNews>>,
-    /// What was moved in the session.
-    moved: Vec<Intrusion>,
-}
-
-/// A command that runs in the sandbox.
-#[derive(Debug)]
-struct Inside {
-    name: String,
-    /// Whether it goes on beside other things, so that not only its own result tells of it.
-    is_long: bool,
-    places: Vec<VacantPlace>,
-    found: Arc<Found>,
-    /// What could not be moved, and was said.
-    stuck: BTreeSet<PathBuf>,
-    /// Until when it is looked after, once nobody waits for it.
-    until: Option<Instant>,
-}
-
-/// What has appeared while a command ran.
-#[derive(Debug, Default)]
-struct Found {
-    /// Not taken yet. What others were running inside, too, stands with it.
-    fresh: Mutex<Vec<(Intrusion, Vec<String>)>>,
-    count: watch::Sender<usize>,
-}
-
-/// A command that runs outside of the sandbox.
-#[derive(Debug, Clone)]
-struct Outside {
-    /// The command line.
-    name: String,
-    since: Instant,
-    /// Whether its time is over, and what it made is kept.
-    is_closed: bool,
+    /// What was moved in the session, or could not be.
+    found: Vec<Intrusion>,
 }
 
 impl PlaceWatch {
@@ -99,9 +73,33 @@ impl PlaceWatch {
         self.state().listener = Some(listener);
     }
 
-    /// Returns what was moved in the session.
-    pub fn moved(&self) -> Vec<Intrusion> {
-        self.state().moved.clone()
+    /// Passes something on to whoever is told.
+    pub fn say(&self, news: PlaceNews) {
+        self.state().send(news);
+    }
+
+    /// Returns what was moved in the session, and what could not be.
+    pub fn found(&self) -> Vec<Intrusion> {
+        self.state().found.clone()
+    }
+
+    /// Returns something that could not be moved, and is still there.
+    #[must_use]
+    pub fn stuck(&self) -> Option<PathBuf> {
+        let found = self.found();
+        let stuck = found.into_iter().filter(|intrusion| intrusion.fate == IntrusionFate::Stuck);
+        stuck.map(|intrusion| intrusion.path).find(|path| path.symlink_metadata().is_ok())
+    }
+
+    /// Lets one command at a time begin.
+    pub fn entrance(&self) -> MutexGuard<'_, ()> {
+        self.0.entrance.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns `true` if no command runs in the sandbox.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.state().inside.is_empty()
     }
 
     /// Moves aside what has appeared.
@@ -115,13 +113,16 @@ impl PlaceWatch {
         self.0.traces.begin(policy);
         let mut state = self.state();
         let number = state.next();
-        let found = Arc::<Found>::default();
         // Of other systems, the sandbox refuses what would appear.
         let places = if cfg!(target_os = "linux") { policy.vacant_places() } else { Vec::new() };
-        let (name, found_there, stuck) = (name.to_owned(), found.clone(), BTreeSet::new());
-        let inside = Inside { name, is_long, places, found: found_there, stuck, until: None };
+        let inside = SandboxedCommand::new(name, is_long, places);
+        let found = inside.found.clone();
         if !inside.places.is_empty() {
             state.inside.insert(number, inside);
+            if state.events.is_none() {
+                state.events = PlaceEvents::new();
+            }
+            state.listen();
         }
         if !state.is_watched && !state.inside.is_empty() {
             let watch = self.clone();
@@ -132,12 +133,13 @@ impl PlaceWatch {
         SandboxedRun { watch: self.clone(), number, found }
     }
 
-    /// Looks, and notes that a command runs outside of the sandbox, until what is returned is dropped.
-    pub fn step_outside(&self, name: &str) -> OutsideRun {
+    /// Looks, and notes that a command runs outside of the sandbox, until what is returned is dropped. By its words it tells
+    /// what it is about.
+    pub fn step_outside(&self, name: &str, words: Vec<String>) -> OutsideRun {
         let mut state = self.state();
         state.look();
         let number = state.next();
-        state.outside.insert(number, Outside { name: name.to_owned(), since: Instant::now(), is_closed: false });
+        state.outside.insert(number, OutsideCommand::new(name, words));
         OutsideRun { watch: self.clone(), number }
     }
 
@@ -151,13 +153,37 @@ impl PlaceWatch {
         OwnWrite { watch: self.clone(), path: path.to_path_buf() }
     }
 
+    /// Makes an empty file or folder for ourselves, if that can be.
+    pub(super) fn make_blank(&self, path: &Path, make: impl FnOnce() -> std::io::Result<()>) {
+        let writing = self.writing(path);
+        if make().is_err() {
+            return;
+        }
+        if path.is_dir() {
+            self.state().kept.keep_folder(path);
+        } else {
+            writing.done(path, b"");
+        }
+    }
+
     fn keep_watch(&self) {
         let mut state = self.state();
+        let mut looked = Instant::now();
         while !state.inside.is_empty() {
-            state = self.0.changed.wait_timeout(state, PERIOD).unwrap_or_else(PoisonError::into_inner).0;
-            state.look();
+            let waiter = state.events.as_ref().map(PlaceEvents::waiter);
+            let period = if waiter.is_some() { PERIOD } else { UNTOLD_PERIOD };
+            drop(state);
+            match waiter {
+                Some(wait) => wait(period),
+                None => std::thread::sleep(period),
+            }
+            state = self.state();
+            if state.hear().is_news || looked.elapsed() >= period {
+                state.look();
+                looked = Instant::now();
+            }
             let now = Instant::now();
-            let is_over = |inside: &Inside| inside.until.is_some_and(|until| until <= now);
+            let is_over = |inside: &SandboxedCommand| inside.until.is_some_and(|until| until <= now);
             let over: Vec<u64> =
                 state.inside.iter().filter(|(_, inside)| is_over(inside)).map(|(number, _)| *number).collect();
             for number in over {
@@ -175,9 +201,39 @@ impl State {
     }
 
     fn leave(&mut self, number: u64) {
-        self.inside.remove(&number);
+        if let Some(inside) = self.inside.remove(&number) {
+            let count = inside.found.unsaid();
+            if count > 0 && inside.is_long {
+                self.send(PlaceNews::More { count, inside: inside.name });
+            }
+        }
         if self.inside.is_empty() {
             self.kept.clear();
+            self.events = None;
+            self.appeared.clear();
+        }
+    }
+
+    /// Takes in what the system says.
+    fn hear(&mut self) -> HeardEvents {
+        let mut heard = self.events.as_mut().map(PlaceEvents::hear).unwrap_or_default();
+        self.appeared.append(&mut heard.appeared);
+        heard
+    }
+
+    /// Has the system say what happens from now on at all places as they are.
+    fn listen(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let places = self.inside.values().flat_map(|inside| &inside.places);
+            let Some(events) = &mut self.events else { return };
+            if !events.listen(places, self.kept.paths()) {
+                tracing::warn!("the system has no room to report changes; looking every {UNTOLD_PERIOD:?}");
+                self.events = None;
+                return;
+            }
+            if !self.hear().has_lost {
+                return;
+            }
         }
     }
 
@@ -185,20 +241,31 @@ impl State {
         if self.inside.is_empty() {
             return;
         }
-        let over = |outside: &Outside| !outside.is_closed && outside.since.elapsed() >= OUTSIDE_LIMIT;
         let over: Vec<u64> =
-            self.outside.iter().filter(|(_, outside)| over(outside)).map(|(number, _)| *number).collect();
+            self.outside.iter().filter(|(_, outside)| outside.is_over()).map(|(number, _)| *number).collect();
         for number in over {
             self.close(number);
         }
+        self.listen();
+        let appeared = std::mem::take(&mut self.appeared);
         for (place, runs) in self.places() {
-            let is_others = |outside: &Outside| !outside.is_closed && self.may_have_made(outside, &place, &runs);
+            let is_others = |outside: &OutsideCommand| !outside.is_closed && self.may_have_made(outside, &place, &runs);
             if self.is_written(&place) || self.outside.values().any(is_others) {
                 continue;
             }
-            for stranger in place.strangers(&self.kept) {
+            let strangers = self.kept.strangers(&place);
+            if strangers.is_empty() && appeared.contains(&place.path) && place.path.symlink_metadata().is_err() {
+                self.tell_of(&Intrusion { path: place.path, fate: IntrusionFate::Gone }, &runs);
+                continue;
+            }
+            for stranger in strangers {
                 let intrusion = place.evict(&stranger);
                 self.tell_of(&intrusion, &runs);
+            }
+            if place.link.is_some() {
+                // What was put back has appeared, too.
+                self.hear();
+                self.appeared.remove(&place.path);
             }
         }
     }
@@ -218,13 +285,9 @@ impl State {
         self.written.iter().any(|path| path.starts_with(&place.path))
     }
 
-    /// Returns `true` if what appears at a place counts as made by a command outside. In a repository that was there, it
-    /// never does: what git obeys there it obeys unseen. Nor does it while a command runs that has put something where it
-    /// may not, unless the command outside names the place.
-    fn may_have_made(&self, outside: &Outside, place: &VacantPlace, runs: &BTreeSet<u64>) -> bool {
-        let is_in_repository = place.path.ancestors().skip(1).any(|part| part.ends_with(".git"));
-        let has_planted = |number: &u64| self.inside.get(number).is_some_and(|inside| *inside.found.count.borrow() > 0);
-        !is_in_repository && (!runs.iter().any(has_planted) || place.is_named_in(&outside.name))
+    /// Returns `true` if what appears at a place counts as made by this command outside.
+    fn may_have_made(&self, outside: &OutsideCommand, place: &VacantPlace, runs: &BTreeSet<u64>) -> bool {
+        outside.may_have_made(place, runs.iter().filter_map(|number| self.inside.get(number)))
     }
 
     fn names(&self, runs: &BTreeSet<u64>) -> Vec<String> {
@@ -232,25 +295,22 @@ impl State {
     }
 
     fn tell_of(&mut self, intrusion: &Intrusion, runs: &BTreeSet<u64>) {
-        let mut runs = runs.clone();
-        if intrusion.fate == IntrusionFate::Stuck {
+        let is_stuck = intrusion.fate == IntrusionFate::Stuck;
+        if is_stuck && self.found.contains(intrusion) {
             // It is found at every look, and said once.
-            runs.retain(|number| {
-                self.inside.get_mut(number).is_some_and(|inside| inside.stuck.insert(intrusion.path.clone()))
-            });
-        }
-        if runs.is_empty() {
             return;
         }
-        let (names, runs) = (self.names(&runs), &runs);
+        let names = self.names(runs);
+        let (mut is_news, mut is_long) = (false, false);
         for inside in runs.iter().filter_map(|number| self.inside.get(number)) {
             let others = names.iter().filter(|name| **name != inside.name).cloned().collect();
-            inside.found.fresh.lock().unwrap_or_else(PoisonError::into_inner).push((intrusion.clone(), others));
-            inside.found.count.send_modify(|count| *count += 1);
+            is_news |= inside.found.add(intrusion, others);
+            is_long |= inside.is_long;
         }
-        self.moved.push(intrusion.clone());
-        let is_long = |number: &u64| self.inside.get(number).is_some_and(|inside| inside.is_long);
-        if runs.iter().any(is_long) {
+        if is_stuck || is_news {
+            self.found.push(intrusion.clone());
+        }
+        if is_stuck || is_long && is_news {
             self.send(PlaceNews::Appeared { intrusion: intrusion.clone(), inside: names });
         }
     }
@@ -267,8 +327,14 @@ impl State {
         let Some(outside) = self.outside.get_mut(&number).filter(|outside| !outside.is_closed) else { return };
         outside.is_closed = true;
         let outside = outside.clone();
+        // What came and went meanwhile may have been its doing.
+        self.hear();
         for (place, runs) in self.places() {
-            if !self.may_have_made(&outside, &place, &runs) || place.strangers(&self.kept).is_empty() {
+            if !self.may_have_made(&outside, &place, &runs) {
+                continue;
+            }
+            self.appeared.remove(&place.path);
+            if self.kept.strangers(&place).is_empty() {
                 continue;
             }
             if place.path.ends_with(".git") {
@@ -277,49 +343,13 @@ impl State {
                     inside.places.retain(|other| other.path != place.path);
                     inside.places.extend(place.as_repository());
                 }
-                place.as_repository().iter().for_each(|place| self.keep(&place.path));
+                place.as_repository().iter().for_each(|place| self.kept.keep(&place.path));
             } else {
-                self.keep(&place.path);
+                self.kept.keep(&place.path);
             }
             let (path, outside, inside) = (place.path.clone(), outside.name.clone(), self.names(&runs));
             self.send(PlaceNews::Kept { path, outside, inside });
         }
-    }
-
-    /// Keeps what lies at a path, and below it, as it is now.
-    fn keep(&mut self, path: &Path) {
-        let mut open = vec![path.to_path_buf()];
-        let mut left = MAX_KEPT;
-        while let Some(path) = open.pop() {
-            let entry = match path.symlink_metadata() {
-                Ok(found) => KeptEntry::of(&found),
-                Err(_) => KeptEntry::Gone,
-            };
-            if matches!(entry, KeptEntry::Folder { .. }) {
-                let entries = path.read_dir().into_iter().flatten().filter_map(Result::ok);
-                open.extend(entries.map(|entry| entry.path()).take(left));
-            }
-            self.kept.insert(path, entry);
-            left = left.saturating_sub(1);
-            if left == 0 {
-                return;
-            }
-        }
-    }
-
-    /// Keeps a file of which one of our tools knows the state, and the folders above it.
-    fn keep_written(&mut self, path: &Path, stamp: PlaceStamp) {
-        let places = self.places();
-        let Some((place, _)) = places.iter().find(|(place, _)| path.starts_with(&place.path)) else { return };
-        let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&place.path));
-        for folder in folders {
-            if let Ok(found) = folder.symlink_metadata()
-                && found.is_dir()
-            {
-                self.kept.insert(folder.to_path_buf(), KeptEntry::of(&found));
-            }
-        }
-        self.kept.insert(path.to_path_buf(), KeptEntry::File(stamp));
     }
 }
 
@@ -328,21 +358,18 @@ impl State {
 pub struct SandboxedRun {
     watch: PlaceWatch,
     number: u64,
-    found: Arc<Found>,
+    found: Arc<FoundIntrusions>,
 }
 
 impl SandboxedRun {
     /// Takes what has appeared since this was asked last, each with what else ran in the sandbox. Does not block.
     pub fn take_found(&self) -> Vec<(Intrusion, Vec<String>)> {
-        std::mem::take(&mut *self.found.fresh.lock().unwrap_or_else(PoisonError::into_inner))
+        self.found.take()
     }
 
     /// Waits until so much has appeared that the command is to be ended.
     pub async fn goes_too_far(&self) {
-        let mut count = self.found.count.subscribe();
-        if count.wait_for(|count| *count >= MAX_INTRUSIONS).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        self.found.are_too_many().await;
     }
 
     /// Looks for the last time, once nothing of the command runs any more.
@@ -351,7 +378,6 @@ impl SandboxedRun {
         if state.inside.contains_key(&self.number) {
             state.look();
             state.leave(self.number);
-            self.watch.0.changed.notify_all();
         }
     }
 }
@@ -394,18 +420,16 @@ pub struct OwnWrite {
 }
 
 impl OwnWrite {
-    /// Notes in which state the file was left.
-    pub fn done(self, stamp: PlaceStamp) {
-        self.watch.traces().leave(&self.path, stamp);
-        self.watch.state().keep_written(&self.path, stamp);
-    }
-
-    /// Notes that this file is as it was left, where its writer does not say in which state.
-    pub fn left(&self, path: &Path) {
-        if let Ok(found) = path.symlink_metadata() {
-            let stamp = PlaceStamp::of(&found);
-            self.watch.traces().leave(path, stamp);
-            self.watch.state().keep_written(path, stamp);
+    /// Notes what was written. It stays as long as nobody changes it, if nobody has yet.
+    pub fn done(&self, path: &Path, content: &[u8]) {
+        // It takes its time while others could write, too.
+        let Some(written) = WrittenState::of(path, content, self.watch.is_idle()) else { return };
+        self.watch.traces().leave(path, written.stamp);
+        let mut state = self.watch.state();
+        let mut places = state.inside.values().flat_map(|inside| &inside.places);
+        let place = places.find(|place| path.starts_with(&place.path)).map(|place| place.path.clone());
+        if let Some(place) = place {
+            state.kept.keep_written(&place, written);
         }
     }
 }
@@ -413,8 +437,11 @@ impl OwnWrite {
 impl Drop for OwnWrite {
     fn drop(&mut self) {
         let mut state = self.watch.state();
+        // What has appeared is ours.
+        state.look();
         if let Some(at) = state.written.iter().position(|path| *path == self.path) {
             state.written.swap_remove(at);
         }
+        state.look();
     }
 }

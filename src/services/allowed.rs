@@ -37,8 +37,9 @@ impl Keeper {
         let path = root.join(".claude/settings.local.json");
         let writing = self.watch.writing(&path);
         let written = set_allow_rule(root, &path, &rule, is_kept);
-        writing.left(&path);
-        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Some(written) = written.map_err(|error| format!("{}: {error}", path.display()))? {
+            writing.done(&written.path, written.text.as_bytes());
+        }
         if is_kept {
             // Whoever gives an answer has seen what it allows.
             let item = BroughtItem::new(BroughtKind::Rule, rule);

@@ -87,7 +87,7 @@ impl SessionHandles {
                 .unwrap_or_else(|_| Some("The disk is too slow: the end of the session was not saved.".to_owned())),
         };
         drop(self.log);
-        let moved = Intrusion::still_aside(&self.watch.moved());
+        let moved = Intrusion::still_there(&self.watch.found());
         let said: Vec<String> = lost.into_iter().chain(moved).collect();
         (!said.is_empty()).then(|| said.join("\n"))
     }

@@ -386,8 +386,11 @@ impl Run {
 
     /// Takes in what is still in the pipe and ends the processes that are left.
     async fn finish(&mut self, end: &End) -> Remains {
-        if matches!(end, End::Exited(_)) {
-            self.output.drain().await;
+        match end {
+            End::Exited(_) => self.output.drain().await,
+            // It would go on with what it is ended for.
+            End::Intruded => self.group.kill_at_once(),
+            _ => {}
         }
         let remains = self.end().await;
         self.output.drain().await;

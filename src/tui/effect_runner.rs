@@ -29,6 +29,7 @@ use crate::sandbox::PlaceWatch;
 use crate::services::{ModelOffers, StatusLineRunner, plan_rewind, summaries};
 use crate::session::Store;
 use crate::subagent::Command;
+use crate::whole_file::WrittenFile;
 
 pub(super) struct EffectRunner {
     back: mpsc::UnboundedSender<Event>,
@@ -258,7 +259,10 @@ impl EffectRunner {
             MemoryRequest::Add { path, line } => self.in_background(move || {
                 let writing = watch.writing(&path);
                 let added = reader.add_line(&path, &line);
-                writing.left(&path);
+                let added = added.map(|(shown, written)| {
+                    writing.done(&written.path, written.text.as_bytes());
+                    shown
+                });
                 Ok(Some(Event::Memory(added.map_or_else(MemoryAnswer::Failed, MemoryAnswer::Changed))))
             }),
         }
@@ -333,9 +337,11 @@ fn persister(
 }
 
 fn agent_files(library: &Library, watch: &PlaceWatch, request: FileRequest) -> Result<FileNews> {
-    let create = |folder: &Path, write: &dyn Fn() -> Result<PathBuf>| {
+    let create = |folder: &Path, write: &dyn Fn() -> Result<WrittenFile>| {
         let writing = watch.writing(folder);
-        write().inspect(|path| writing.left(path))
+        let written = write()?;
+        writing.done(&written.path, written.text.as_bytes());
+        anyhow::Ok(written.path)
     };
     Ok(match request {
         FileRequest::List => FileNews::Listed(library.catalog().listing()),

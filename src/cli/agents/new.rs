@@ -109,7 +109,7 @@ pub(super) async fn run(bootstrap: &Bootstrap, mut args: NewArgs, form: Form) ->
     for error in check::alone(bootstrap, parsed) {
         eprintln_line(&format!("warning: {error}"));
     }
-    let path = draft.create_in(folder).map_err(|error| failed(error.into()))?;
+    let path = draft.create_in(folder).map_err(|error| failed(error.into()))?.path;
     tell(bootstrap, &path, form)
 }
 

@@ -127,7 +127,8 @@ impl Tree {
             }
             // A merge is not broken off by anything but the end of the program.
             WorktreeAct::Merge => {
-                let _merging = self.setup().shell.sandbox().map(|sandbox| sandbox.watch().step_outside(&branch));
+                let _merging =
+                    self.setup().shell.sandbox().map(|sandbox| sandbox.watch().step_outside(&branch, Vec::new()));
                 worktrees.merge(&entry.worktree, &CancellationToken::new()).await.map(|merged| match merged {
                     Merged::Conflicts(conflicts) => WorktreeNews::conflicts(branch.clone(), conflicts),
                     Merged::Done { files, leftover } => WorktreeNews::Merged {

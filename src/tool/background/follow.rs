@@ -89,8 +89,11 @@ pub(in crate::tool) async fn follow(
             }
         }
     };
-    if matches!(end, End::Exited(_)) {
-        output.drain().await;
+    match end {
+        End::Exited(_) => output.drain().await,
+        // It would go on with what it is ended for.
+        End::Intruded => group.kill_at_once(),
+        _ => {}
     }
     let remains = output.end(&mut group).await;
     output.drain().await;

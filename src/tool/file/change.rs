@@ -166,8 +166,9 @@ impl Change {
         let writers = &context.freshness.writers;
         let copies = &writers.copies;
         let kept = self.before.as_ref().map(|old| copies.keep_before(&self.path, old.stamp, old.bytes.as_deref()));
-        let stamp = writers
-            .write(&self.path, || replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel))?;
+        let stamp = writers.write(&self.path, self.after.as_bytes(), |bytes| {
+            replace(&self.path, &shown, bytes, expected, &context.cancel)
+        })?;
         context.freshness.note_write(&self.path, stamp, self.tool);
         let after = copies.keep_after(&self.path, stamp, self.after.as_bytes());
         let versions = match (kept, after) {

@@ -55,6 +55,12 @@ impl Stamp {
         }
     }
 
+    /// Returns how many names the file has.
+    #[must_use]
+    pub fn names(&self) -> u64 {
+        self.rights.3
+    }
+
     /// Returns `true` if the file has the content that it had: a change of its rights alone is none.
     pub fn has_content_of(&self, other: &Self) -> bool {
         (self.len, self.modified, self.file) == (other.len, other.modified, other.file)

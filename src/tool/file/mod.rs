@@ -14,6 +14,8 @@ mod replace;
 pub(super) mod rewind;
 pub(super) mod writers;
 
+pub(super) use replace::renew;
+
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::FileTypeExt as _;

@@ -8,7 +8,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
@@ -19,12 +19,14 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::attributes::take_over_attributes;
-use super::{FileError, refuse_special};
-use crate::nofollow::{look_in, make_folder, open, open_in};
+use super::{FileError, open_regular, refuse_special};
+use crate::nofollow::{look_in, make_folder, open, open_in, rename_to_free};
 use crate::tool::Stamp;
 
 /// How the names of temporary files begin and end.
 const AFFIXES: (&str, &str) = (".belvedere-", ".tmp");
+/// Bytes of a file that is given a copy to itself.
+const MAX_RENEWED: u64 = 16 << 20;
 /// Names tried for a temporary file.
 const MAX_NAMES: usize = 64;
 
@@ -73,6 +75,27 @@ pub(super) fn replace(
         let _ = folder.sync_all();
     }
     temporary.file.metadata().map(|metadata| Stamp::of(&metadata)).map_err(system)
+}
+
+/// Gives a file that has other names a copy to itself, with its content, rights, attributes and time.
+pub(in crate::tool) fn renew(path: &Path) -> Result<(), FileError> {
+    let shown = &path.to_string_lossy();
+    let system = |error| FileError::system(shown, error);
+    let (file, before) = open_regular(path, shown)?;
+    if before.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(system(io::ErrorKind::PermissionDenied.into()));
+    }
+    if before.len() > MAX_RENEWED {
+        return Err(system(io::ErrorKind::FileTooLarge.into()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_RENEWED).read_to_end(&mut bytes).map_err(system)?;
+    let new = replace(path, shown, &bytes, Some(Stamp::of(&before)), &CancellationToken::new())?;
+    let file = open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(system)?;
+    if Stamp::of(&file.metadata().map_err(system)?) != new || new.names() > 1 {
+        return Err(FileError::Changed(shown.to_string()));
+    }
+    before.modified().and_then(|time| file.set_modified(time)).map_err(system)
 }
 
 /// Removes a file that must still be in this state.
@@ -193,7 +216,7 @@ impl<'f> Temporary<'f> {
             // A file system without hard links.
             Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => {
                 let folder = self.folder;
-                rename_to_free(folder, self.named()?, to)?;
+                rename_to_free((folder, self.named()?), (folder, to))?;
                 self.name = None;
                 Ok(())
             }
@@ -208,16 +231,6 @@ impl Drop for Temporary<'_> {
             let _ = unlinkat(self.folder, name, AtFlags::empty());
         }
     }
-}
-
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_to_free(folder: &File, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
-    rustix::fs::renameat_with(folder, from, folder, to, rustix::fs::RenameFlags::NOREPLACE)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_to_free(_folder: &File, _from: &OsStr, _to: &OsStr) -> Result<(), Errno> {
-    Err(Errno::NOTSUP)
 }
 
 /// Makes a file without a name, which no crash can leave behind, where the file system can.

@@ -135,8 +135,8 @@ impl FileRewind {
         let shown = self.path.to_string_lossy();
         match (&wanted, stamp) {
             (Some(bytes), stamp) => {
-                let write = || replace(&self.path, &shown, bytes, stamp, &CancellationToken::new());
-                writers.write(&self.path, write).map_err(|error| words(&error))?;
+                let write = |bytes: &[u8]| replace(&self.path, &shown, bytes, stamp, &CancellationToken::new());
+                writers.write(&self.path, bytes, write).map_err(|error| words(&error))?;
             }
             (None, Some(stamp)) => remove(&self.path, &shown, stamp).map_err(|error| words(&error))?,
             (None, None) => {}

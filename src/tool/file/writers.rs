@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 use super::copies::FileCopies;
 use super::path::{ResolvedPath, relative};
 use crate::message::INTERRUPTED;
-use crate::sandbox::{PlaceStamp, PlaceWatch};
+use crate::sandbox::PlaceWatch;
 use crate::tool::blocking::off_thread;
 use crate::tool::{Stamp, ToolContext, ToolOutput};
 
@@ -68,11 +68,16 @@ impl Writers {
         self
     }
 
-    /// Writes a file with nobody taking it for the work of a command.
-    pub(super) fn write<E>(&self, path: &Path, write: impl FnOnce() -> Result<Stamp, E>) -> Result<Stamp, E> {
+    /// Writes this content to a file with nobody taking it for the work of a command.
+    pub(super) fn write<E>(
+        &self,
+        path: &Path,
+        content: &[u8],
+        write: impl FnOnce(&[u8]) -> Result<Stamp, E>,
+    ) -> Result<Stamp, E> {
         let writing = self.watch.writing(path);
-        let stamp = write()?;
-        writing.done(PlaceStamp { file: stamp.file, changed: stamp.changed });
+        let stamp = write(content)?;
+        writing.done(path, content);
         Ok(stamp)
     }
 

@@ -8,7 +8,11 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::Shell;
+use crate::permission::shell_words;
 use crate::sandbox::{Intrusion, OutsideRun, SandboxedRun};
+
+/// What ends a word beside blanks. In quotes it does not, and a name is the worse for it.
+const OPERATORS: [char; 10] = [';', '&', '|', '<', '>', '(', ')', '{', '}', ','];
 
 /// How a command that runs is watched.
 #[derive(Debug)]
@@ -24,8 +28,8 @@ impl CommandWatch {
     /// Begins for a command outside of the sandbox, before it is started.
     pub(in crate::tool) async fn outside(shell: &Shell, line: &str) -> Self {
         let Some(watch) = shell.sandbox().map(|sandbox| sandbox.watch().clone()) else { return Self::Unwatched };
-        let line = line.to_owned();
-        let stepping = spawn_blocking(move || Arc::new(watch.step_outside(&line)));
+        let (line, words) = (line.to_owned(), line_words(line));
+        let stepping = spawn_blocking(move || Arc::new(watch.step_outside(&line, words)));
         stepping.await.map_or(Self::Unwatched, Self::Outside)
     }
 
@@ -60,6 +64,12 @@ impl CommandWatch {
             }
         }
     }
+}
+
+/// Returns the words of a command line, of all the commands in it.
+fn line_words(line: &str) -> Vec<String> {
+    let words = shell_words(line).into_iter();
+    words.flat_map(|word| word.split(OPERATORS).map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 /// Moves aside what has appeared, before something of the user's own is started that could obey it.

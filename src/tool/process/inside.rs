@@ -17,7 +17,8 @@ use super::{Group, Shell, with};
 use crate::git::Repository;
 use crate::message::HostPort;
 use crate::program::SearchPath;
-use crate::sandbox::{GitDirs, Hosts, Sandbox, SandboxPolicy, SandboxState};
+use crate::sandbox::{GitDirs, Hosts, PlaceNews, PlaceWatch, Sandbox, SandboxPolicy, SandboxState};
+use crate::tool::file::renew;
 use crate::tool::{SandboxUse, ToolContext};
 
 /// How long a command that does nothing may take inside before the sandbox counts as unavailable.
@@ -77,18 +78,51 @@ impl Inside {
         }
         let name = name.to_owned();
         let entering = move || {
-            let watch = self.sandbox.watch();
+            let watch = &self.sandbox.watch().clone();
+            // Of two that begin at a time, one has to see the other.
+            let _one = watch.entrance();
             watch.look();
+            if let Some(path) = watch.stuck() {
+                return Err(io::Error::other(format!(
+                    "a command in the sandbox made {}, which could not be moved. No command runs in the sandbox until it \
+                     is moved away",
+                    path.display()
+                )));
+            }
+            if let Some(project) = &self.project {
+                self.sandbox.prepare(project, git_dirs(project).as_ref());
+            }
             let policy = if self.policy.is_outdated() {
                 policy_of(&self.sandbox, self.project.as_ref().map(|project| project.as_path()))?
             } else {
                 self.policy.clone()
             };
+            part_names(&policy, watch)?;
             let run = watch.enter(&policy, &name, is_long);
             Ok((Self { policy, ..self }, CommandWatch::Inside(Arc::new(run))))
         };
         tokio::task::spawn_blocking(entering).await.map_err(io::Error::other)?
     }
+}
+
+/// Gives each protected file a copy to itself that has another name, by which the command could write it.
+fn part_names(policy: &SandboxPolicy, watch: &PlaceWatch) -> io::Result<()> {
+    for path in policy.files_with_other_names() {
+        let refused = |why: &str| {
+            let shown = path.display();
+            io::Error::other(format!(
+                "{shown} has another name (a hard link), by which the command could write it, and {why}"
+            ))
+        };
+        // Those that run would find the copy unprotected.
+        if !watch.is_idle() {
+            return Err(refused("other commands run in the sandbox. Stop them, or remove the other name"));
+        }
+        renew(&path)
+            .map_err(|error| refused(&format!("no copy could take its place ({error}). Remove the other name")))?;
+        watch.say(PlaceNews::Parted(path));
+    }
+    Ok(())
 }
 
 fn policy_of(sandbox: &Sandbox, project: Option<&Path>) -> io::Result<SandboxPolicy> {

@@ -306,6 +306,13 @@ impl Group {
         answer
     }
 
+    /// Has everyone in the group killed, without TERM before it.
+    pub(super) fn kill_at_once(&self) {
+        if let Some(control) = &self.control {
+            let _ = control.try_write(&[AT_ONCE]);
+        }
+    }
+
     /// Ends everyone in the group: TERM, and after two seconds KILL. Returns what was left.
     pub(super) async fn end(&mut self) -> Remains {
         if let Some(supervisor) = self.id {

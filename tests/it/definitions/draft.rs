@@ -80,7 +80,7 @@ proptest! {
 fn a_file_is_written_whole_into_a_folder_that_is_made() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".claude/agents");
-    let path = draft("Use it.", "Go.").create_in(&folder).unwrap();
+    let path = draft("Use it.", "Go.").create_in(&folder).unwrap().path;
     assert_eq!(path, folder.join("test-runner.md"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), draft("Use it.", "Go.").to_text());
     let again = draft("Another.", "No.").create_in(&folder).unwrap_err();
@@ -96,7 +96,7 @@ fn a_file_has_the_permissions_of_any_new_file() {
     let home = tempfile::tempdir().unwrap();
     let usual = home.path().join("usual");
     std::fs::write(&usual, "").unwrap();
-    let path = write_new(&home.path().join("agent.md"), "text").unwrap();
+    let path = write_new(&home.path().join("agent.md"), "text").unwrap().path;
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(&path), mode(&usual));
 }

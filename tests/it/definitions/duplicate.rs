@@ -25,7 +25,7 @@ fn in_another_tier_a_copy_is_the_same_text() {
     let text = "---\r\nname: \"Code Reviewer\"\r\ndescription: x: y\r\n---\r\nBody.\r\n";
     let original = written(from.path(), "rev", text);
     let folder = to.path().join("not/yet/there");
-    let copy = duplicate(&original, Tier::UserKode, &folder).unwrap();
+    let copy = duplicate(&original, Tier::UserKode, &folder).unwrap().path;
     assert_eq!(copy, folder.join("rev.md"));
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), text);
     let again = duplicate(&original, Tier::UserKode, &folder);
@@ -46,7 +46,7 @@ fn in_its_own_tier_a_copy_has_another_name() {
     {
         let original = written(folder.path(), &format!("file-{at}"), text);
         for suffix in ["-copy", "-copy-2", "-copy-3"] {
-            let copy = duplicate(&original, Tier::ProjectClaude, folder.path()).unwrap();
+            let copy = duplicate(&original, Tier::ProjectClaude, folder.path()).unwrap().path;
             assert_eq!(copy, folder.path().join(format!("file-{at}{suffix}.md")));
             assert_eq!(name_in(&copy), format!("{}{suffix}", original.name()), "{text:?}");
         }
@@ -58,7 +58,7 @@ fn in_its_own_tier_a_copy_has_another_name() {
 fn a_built_in_agent_is_copied_as_its_file() {
     let folder = tempfile::tempdir().unwrap();
     for original in Catalog::builtin().listing().iter() {
-        let copy = duplicate(original, Tier::ProjectKode, folder.path()).unwrap();
+        let copy = duplicate(original, Tier::ProjectKode, folder.path()).unwrap().path;
         let text = std::fs::read_to_string(&copy).unwrap();
         let asset = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("assets/agents/{}.md", original.name()));
         assert_eq!(text, std::fs::read_to_string(asset).unwrap());

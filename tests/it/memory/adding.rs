@@ -23,7 +23,8 @@ fn a_line_goes_to_the_end_and_changes_nothing_else() {
     let place = Place::with(&[("AGENTS.md", "# Rules\r\n\r\n- old"), ("~/.claude/CLAUDE.md", "Mine\n")]);
     let reader = place.reader("");
     std::fs::set_permissions(place.path("AGENTS.md"), std::fs::Permissions::from_mode(0o664)).unwrap();
-    assert_eq!(reader.add_line(&place.path("AGENTS.md"), " use tabs "), Ok("AGENTS.md".to_owned()));
+    let (shown, written) = reader.add_line(&place.path("AGENTS.md"), " use tabs ").unwrap();
+    assert_eq!((shown.as_str(), written.text), ("AGENTS.md", read(&place, "AGENTS.md")));
     assert_eq!(read(&place, "AGENTS.md"), "# Rules\r\n\r\n- old\r\n- use tabs\r\n");
     assert_eq!(place.path("AGENTS.md").metadata().unwrap().permissions().mode() & 0o777, 0o664);
     reader.add_line(&place.path("~/.claude/CLAUDE.md"), "- a list").unwrap();

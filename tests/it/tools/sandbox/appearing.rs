@@ -82,9 +82,13 @@ impl Beside {
 
 /// Waits until a look finds something.
 async fn until(is_so: impl Fn() -> bool) {
-    while !is_so() {
+    for _ in 0..4_000 {
+        if is_so() {
+            return;
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    panic!("it never is");
 }
 
 fn entries(root: &Path) -> Vec<String> {
@@ -98,10 +102,10 @@ fn entries(root: &Path) -> Vec<String> {
 async fn what_a_command_in_the_background_plants_is_moved_while_it_runs() {
     let Some(mut beside) = Beside::new().await else { return };
     git(&beside.root, ["init", "-q", "--template="]);
-    let plant = "mkdir -m 555 .git/hooks.new; mv .git/hooks.new .git/hooks; echo '{}' > .mcp.json; echo; sleep 600";
+    let plant = "mkdir -m 555 idea; mv idea .idea; echo '{}' > .mcp.json; echo x > .git/commondir; echo; sleep 600";
     let id = beside.start(plant).await;
-    let told = [beside.told().await, beside.told().await].join("\n");
-    for place in [".git/hooks", ".mcp.json"] {
+    let told = [beside.told().await, beside.told().await, beside.told().await].join("\n");
+    for place in [".idea", ".mcp.json", ".git/commondir"] {
         assert!(!beside.has(place), "{place}");
         let said = format!(
             "{}/{place} appeared while bash_1 ran in the sandbox, which may not write there: it is now",
@@ -109,10 +113,34 @@ async fn what_a_command_in_the_background_plants_is_moved_while_it_runs() {
         );
         assert!(told.contains(&said) && told.contains("If you made it, move it back once it has ended."), "{told}");
     }
-    assert!(moved_aside(&beside.root, ".mcp.json").unwrap().join(".mcp.json").exists());
-    assert!(moved_aside(&beside.root.join(".git"), "hooks").unwrap().join("hooks").is_dir());
+    assert!(moved_aside(&beside.root, ".mcp.json").unwrap().is_file());
+    assert!(moved_aside(&beside.root, ".idea").unwrap().is_dir());
+    assert!(moved_aside(&beside.root.join(".git"), "commondir").is_some());
     let how = beside.stop(&id).await;
     assert!(how.starts_with("stopped; ") && how.contains("/.mcp.json appeared while it ran, where"), "{how}");
+}
+
+#[tokio::test]
+async fn what_git_obeys_in_a_folder_without_it_is_made_and_protected() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q", "--template="]);
+    for command in [
+        "echo x > .git/hooks/pre-commit",
+        "mkdir h; mv .git/hooks h2; mv h .git/hooks",
+        "mkdir .git/modules/x",
+        "echo '* filter=x' > .git/info/attributes",
+        "mv .git/info i",
+        "rm -f .git/config.worktree",
+    ] {
+        let said = inside.refused(command).await;
+        assert!(!said.contains("appeared"), "the kernel keeps it: {said}");
+    }
+    assert_eq!(
+        inside.works("rm -r h h2 i; git fsck --strict 2>&1 | grep -v ^notice; git status --porcelain; echo over").await,
+        "over\n[exit 0]"
+    );
+    assert_eq!(entries(&root.join(".git/hooks")), [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -130,10 +158,7 @@ async fn what_our_own_tools_write_meanwhile_stays_and_what_is_put_beside_it_does
     let told = beside.told().await;
     assert!(told.contains(".claude/agents appeared"), "{told}");
     let aside = moved_aside(&beside.root, ".claude").unwrap();
-    assert!(
-        aside.join(".claude/agents/evil.md").exists() && !beside.has(".claude/agents"),
-        "not in the folder that is read"
-    );
+    assert!(aside.join("evil.md").exists() && !beside.has(".claude/agents"), "not in the folder that is read");
     beside.touch("on");
     assert!(beside.told().await.contains("AGENTS.md appeared"));
     assert!(!beside.has("AGENTS.md"), "it is another one now");
@@ -156,10 +181,14 @@ async fn what_the_user_makes_by_a_command_of_their_own_stays() {
     beside.touch("go");
     let both = [beside.told().await, beside.told().await].join("\n");
     assert!(both.contains(".npmrc appeared") && both.contains(".idea appeared"), "{both}");
-    beside.user("touch .mise.toml .idea; n=vs; mkdir .${n}code; sleep 0.6").await;
+    let made =
+        "touch .mise.toml ./.idea; n=vs; mkdir .${n}code; echo 'a vscode; zed' > zed; touch .${PWD:0:0}zed; sleep 0.6";
+    beside.user(made).await;
+    beside.user(&format!("cp -r .mise.toml {}/.github; git init -q", beside.root.display())).await;
     beside.stop(&id).await;
     assert_eq!(beside.inside.bench.get(".claude/mine"), "one\n");
     assert!(beside.has(".idea") && beside.has(".mise.toml") && !beside.has(".vscode") && !beside.has(".npmrc"));
+    assert!(beside.has(".git") && !beside.has(".zed"), "it is named as a path, or as what it makes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -256,4 +285,132 @@ async fn what_is_about_to_be_written_by_us_is_looked_at_first() {
     assert!(!planted.exists(), "it would be read, and written back as ours");
     drop(writing);
     beside.stop(&id).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_gone_again_at_once_is_seen_all_the_same() {
+    let Some(beside) = Beside::new().await else { return };
+    beside.inside.bench.put(
+        "flicker.py",
+        "import os, time\nwhile True:\n    open('c', 'w').close()\n    os.rename('c', '.mcp.json')\n    try: os.rename('.mcp.json', 'c')\n    except OSError: pass\n    time.sleep(0.02)\n",
+    );
+    let id = beside.start("python3 flicker.py").await;
+    let how = beside.ended(&id).await;
+    assert!(how.starts_with("ended for what appeared where it may not write; "), "{how}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_command_writes_a_protected_file_by_another_name() {
+    let Some(mut beside) = Beside::new().await else { return };
+    git(&beside.root, ["init", "-q"]);
+    let line = "i=$(stat -c %i .git/config); until [ $(stat -c %i .git/config) != $i ]; do sleep 0.01; done; \
+                until ln .git/config .git/name; do sleep 0.01; done; touch linked; sleep 600";
+    let id = beside.start(line).await;
+    beside.user("git config user.nick me").await;
+    let root = beside.root.clone();
+    until(|| root.join("linked").exists()).await;
+    let output = beside.inside.bash("echo evil >> .git/name").await;
+    let said = text_of(&output);
+    assert!(output.is_error && said.contains("/.git/config has another name (a hard link)"), "{said}");
+    assert!(said.contains("Stop them, or remove the other name"), "{said}");
+    beside.stop(&id).await;
+    beside.inside.works("echo evil >> .git/name").await;
+    let config = std::fs::read_to_string(root.join(".git/config")).unwrap();
+    assert!(config.contains("nick = me") && !config.contains("evil"), "{config}");
+    let told = beside.told().await;
+    assert!(told.contains("/.git/config had another name, by which commands in the sandbox could write it."), "{told}");
+    // Where both names are protected, nothing has to be done.
+    std::fs::write(root.join("CLAUDE.md"), "one").unwrap();
+    std::fs::hard_link(root.join("CLAUDE.md"), root.join("AGENTS.md")).unwrap();
+    beside.inside.refused("echo evil >> AGENTS.md").await;
+    assert_eq!(std::os::unix::fs::MetadataExt::nlink(&root.join("CLAUDE.md").metadata().unwrap()), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_ours_stays_only_as_we_have_written_it() {
+    let Some(beside) = Beside::new().await else { return };
+    beside.inside.bench.put(
+        "race.py",
+        "import os, sys\nnames = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md', 'Jenkinsfile', 'mise.toml']\nwhile names:\n    for n in list(names):\n        try:\n            if n < 'D': os.link(n, n + '.link')\n            else:\n                f = os.open(n, os.O_WRONLY | os.O_APPEND); os.write(f, b'EVIL'); os.close(f)\n            names.remove(n)\n        except OSError: pass\nopen('over', 'w').close()\nimport time; time.sleep(600)\n",
+    );
+    let id = beside.start("python3 race.py").await;
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "Jenkinsfile", "mise.toml"] {
+        beside.write(name, "mine").await;
+    }
+    let root = beside.root.clone();
+    until(|| root.join("over").exists()).await;
+    beside.stop(&id).await;
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "Jenkinsfile", "mise.toml"] {
+        assert!(!beside.has(name), "{name}: a command has changed it, or could");
+        assert!(moved_aside(&root, name).is_some(), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_things_is_one_move_and_few_words() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let line = "until [ -d .vscode ] && [ -e go ]; do sleep 0.02; done; cd .vscode; mkdir $(seq 5000); sleep 600";
+    let id = beside.start(line).await;
+    beside.user("mkdir .vscode; touch .vscode/mine").await;
+    beside.touch("go");
+    let root = beside.root.clone();
+    until(|| root.join(".vscode").symlink_metadata().is_err()).await;
+    beside.stop(&id).await;
+    let mut said = 0;
+    while beside.news.try_recv().is_ok() {
+        said += 1;
+    }
+    assert!((2..=15).contains(&said), "{said}");
+    let aside = entries(&beside.root).iter().filter(|name| name.starts_with(".vscode.blocked-")).count();
+    assert!(aside <= 40, "{aside}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_of_the_user_stay_and_what_comes_by_them_does_not() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    for (link, target) in [(".cargo", "conf"), (".github", "shared/gh"), (".idea", "nowhere")] {
+        std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+    }
+    std::fs::create_dir_all(root.join("conf")).unwrap();
+    let said = inside.refused("mkdir -p shared/gh/workflows; echo evil > conf/config.toml; mkdir nowhere").await;
+    for (link, target) in [(".cargo", "conf"), (".github", "shared/gh"), (".idea", "nowhere")] {
+        assert_eq!(std::fs::read_link(root.join(link)).unwrap(), Path::new(target), "{said}");
+    }
+    assert!(moved_aside(&root.join("conf"), "config.toml").is_some() && !root.join(".cargo/config.toml").exists());
+    assert!(!root.join(".github/workflows").exists() && !root.join("nowhere").exists(), "{said}");
+    // A link in the way of something that is protected is none that a command can put another in the place of.
+    inside.bench.put("conf/config.toml", "mine");
+    let said = inside.refused("rm .cargo; mkdir .cargo; echo evil > .cargo/config.toml").await;
+    assert_eq!(std::fs::read_to_string(root.join(".cargo/config.toml")).unwrap(), "mine", "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_something_cannot_be_moved_no_command_begins() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let path = beside.root.join(".mcp.json");
+    let immutable =
+        |flag: &str| std::process::Command::new("chattr").arg(flag).arg(&path).status().is_ok_and(|s| s.success());
+    let writing = beside.inside.sandbox.watch().writing(&path);
+    let id = beside.start("sleep 600").await;
+    std::fs::write(&path, "{}").unwrap();
+    if !immutable("+i") {
+        return;
+    }
+    drop(writing);
+    let how = beside.ended(&id).await;
+    let refused = text_of(&beside.inside.bash("true").await);
+    let told = beside.told().await;
+    assert!(immutable("-i"));
+    assert!(how.starts_with("ended for what appeared"), "{how}");
+    assert!(told.contains("/.mcp.json appeared while bash_1 ran") && told.contains("it could not be moved."), "{told}");
+    assert!(
+        refused.contains("/.mcp.json, which could not be moved. No command runs in the sandbox until"),
+        "{refused}"
+    );
+    let found = beside.inside.sandbox.watch().found();
+    let said = belvedere::sandbox::Intrusion::still_there(&found).unwrap();
+    assert!(said.contains("; still in force, as it could not be moved: ") && said.ends_with("/.mcp.json."), "{said}");
+    std::fs::remove_file(&path).unwrap();
+    beside.inside.works("true").await;
 }

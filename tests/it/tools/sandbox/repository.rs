@@ -82,7 +82,7 @@ async fn what_other_programs_obey_stays_as_it_is() {
     }
 }
 
-/// Returns the folder that something was moved into.
+/// Returns where something was moved to.
 pub(super) fn moved_aside(root: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
     let entries = root.read_dir().unwrap().map(|entry| entry.unwrap().path());
     entries
@@ -94,16 +94,17 @@ pub(super) fn moved_aside(root: &std::path::Path, name: &str) -> Option<std::pat
 async fn what_appears_at_a_protected_place_is_moved_aside() {
     let Some(inside) = Inside::new().await else { return };
     let root = inside.bench.context.cwd.clone();
-    let output = inside.bash("mkdir .kode && echo x > .kode/config.json && ln -s /tmp .mcp.json && git init -q").await;
+    let output = inside.bash("mkdir k; echo x > k/config.json; mv k .kode; ln -s /tmp .mcp.json; git init -q").await;
     assert!(output.is_error && output.refused_inside.is_some());
     let said = text_of(&output);
     for name in [".kode", ".mcp.json", ".git"] {
         assert!(root.join(name).symlink_metadata().is_err(), "{name}");
-        let beside = moved_aside(&root, name);
-        assert!(beside.is_some_and(|beside| beside.join(name).symlink_metadata().is_ok()), "{name}");
+        assert!(moved_aside(&root, name).is_some(), "{name}: {said}");
         assert!(said.contains(&format!("{name} appeared while it ran")), "{said}");
     }
     std::os::unix::fs::symlink("one", root.join(".idea")).unwrap();
+    let kept = moved_aside(&root, ".kode").unwrap();
+    assert_eq!(std::fs::read_to_string(kept.join("config.json")).unwrap(), "x\n");
     assert!(!inside.bash("true").await.is_error);
     inside.refused("ln -sfn two .idea").await;
     assert_eq!(std::fs::read_link(root.join(".idea")).unwrap(), std::path::Path::new("one"), "it is put back");
@@ -156,15 +157,17 @@ async fn nothing_is_moved_aside_beyond_a_link() {
     let victim = inside.bench.outside("victim");
     std::fs::create_dir(&victim).unwrap();
     std::fs::write(victim.join("attributes"), "as it was").unwrap();
-    let output = inside.bash(&format!("mv .git/info .git/i2; ln -s {} .git/info", victim.display())).await;
+    std::fs::create_dir(root.join(".github")).unwrap();
+    std::fs::create_dir(victim.join("workflows")).unwrap();
+    let output = inside.bash(&format!("mv .github g2; ln -s {} .github", victim.display())).await;
     assert!(
-        text_of(&output)
-            .contains(".git/info appeared while it ran, where the sandbox lets no command write: it is now"),
+        text_of(&output).contains(".github appeared while it ran, where the sandbox lets no command write: it is now"),
         "{}",
         text_of(&output)
     );
-    assert!(root.join(".git/info").symlink_metadata().is_err(), "the link leads nowhere any more");
-    assert_eq!(std::fs::read_to_string(victim.join("attributes")).unwrap(), "as it was");
+    assert!(root.join(".github").symlink_metadata().is_err(), "the link leads nowhere any more");
+    assert!(victim.join("workflows").exists());
+    std::fs::remove_dir(victim.join("workflows")).unwrap();
     // A link that is put back is put where it was, and nowhere else.
     std::fs::create_dir_all(root.join(".github")).unwrap();
     std::os::unix::fs::symlink("nowhere", root.join(".github/workflows")).unwrap();
