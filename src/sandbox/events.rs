@@ -170,10 +170,11 @@ mod system {
 
     /// Returns the number of what is listened to from now on, or whether there is no room for it.
     pub(super) fn listen(inotify: &OwnedFd, path: &Path, is_folder: bool) -> Result<i32, bool> {
-        let entries = WatchFlags::CREATE | WatchFlags::MOVE | WatchFlags::DELETE;
-        let itself = WatchFlags::MODIFY | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
-        let mut flags = entries | itself | WatchFlags::DONT_FOLLOW;
-        flags.set(WatchFlags::ONLYDIR, is_folder);
+        let names = WatchFlags::CREATE | WatchFlags::MOVE | WatchFlags::DELETE;
+        let itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+        let mut flags = names | itself | WatchFlags::DONT_FOLLOW | WatchFlags::MASK_ADD;
+        // What is written in a folder does not matter, unless that is somebody's.
+        flags |= if is_folder { WatchFlags::ONLYDIR } else { WatchFlags::MODIFY | WatchFlags::ATTRIB };
         inotify::add_watch(inotify, path, flags).map_err(|error| matches!(error, Errno::NOSPC | Errno::NOMEM))
     }
 

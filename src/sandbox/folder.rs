@@ -2,8 +2,11 @@
 //!
 //! Invariants: a folder whose lock is held belongs to a program that runs; the others are removed by whoever comes next.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +15,8 @@ use tempfile::TempDir;
 const PREFIX: &str = "belvedere-sandbox-";
 const LOCK: &str = "lock";
 const NO_FOLDER: &str = "no-folder";
+/// Holds the paths where commands that run could put something, with a NUL behind each.
+const RECORD: &str = "vacant";
 
 #[derive(Debug)]
 pub(super) struct SandboxFolder {
@@ -39,6 +44,11 @@ impl SandboxFolder {
         self.path.join("tmp")
     }
 
+    /// Returns the file in which it stands where commands could put something, for whoever comes after us.
+    pub(super) fn record(&self) -> PathBuf {
+        self.path.join(RECORD)
+    }
+
     /// Returns an empty file and an empty folder that nobody may open.
     pub(super) fn masks(&self) -> (PathBuf, PathBuf) {
         (self.path.join("no-file"), self.path.join(NO_FOLDER))
@@ -56,9 +66,11 @@ fn make_removable(folder: &Path) {
     let _ = std::fs::set_permissions(folder.join(NO_FOLDER), Permissions::from_mode(0o700));
 }
 
-/// Removes the folders of programs that have ended without doing so.
-pub(super) fn sweep() {
-    let Ok(entries) = std::env::temp_dir().read_dir() else { return };
+/// Removes the folders of programs that have ended without doing so. Returns what lies now where a command that ran then
+/// could have put it.
+pub(super) fn sweep() -> Vec<PathBuf> {
+    let mut left = BTreeSet::new();
+    let Ok(entries) = std::env::temp_dir().read_dir() else { return Vec::new() };
     let ours = nix::unistd::geteuid().as_raw();
     for entry in entries.filter_map(Result::ok) {
         let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -74,8 +86,13 @@ pub(super) fn sweep() {
             continue;
         };
         if has_all && lock.try_lock().is_ok() {
+            let record = std::fs::read(folder.join(RECORD)).unwrap_or_default();
+            let places = record.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+            let places = places.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+            left.extend(places.filter(|place| place.symlink_metadata().is_ok()));
             make_removable(&folder);
             let _ = std::fs::remove_dir_all(&folder);
         }
     }
+    left.into_iter().collect()
 }

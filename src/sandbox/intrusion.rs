@@ -39,6 +39,8 @@ pub enum PlaceNews {
     More { count: usize, inside: String },
     /// Something is left where it is, as a command outside may have made it.
     Kept { path: PathBuf, outside: String, inside: Vec<String> },
+    /// Something lies where a command could have put it while a session ended that was killed.
+    Left(Vec<PathBuf>),
     /// A file that no command may write had another name, by which they could, and is a file of its own now.
     Parted(PathBuf),
 }
@@ -88,7 +90,8 @@ impl Intrusion {
         let stuck = all.iter().filter(|intrusion| intrusion.fate == IntrusionFate::Stuck);
         let stuck = stuck.map(|intrusion| intrusion.path.as_path()).filter(is_there);
         let aside = some_of(&aside.collect::<Vec<_>>()).map(|paths| format!("moved aside: {paths}"));
-        let stuck = some_of(&stuck.collect::<Vec<_>>()).map(|paths| format!("still in force, as it could not be moved: {paths}"));
+        let stuck = some_of(&stuck.collect::<Vec<_>>())
+            .map(|paths| format!("still in force, as it could not be moved: {paths}"));
         let said: Vec<String> = aside.into_iter().chain(stuck).collect();
         (!said.is_empty()).then(|| format!("Commands in the sandbox made what they may not; {}.", said.join("; ")))
     }
@@ -114,6 +117,10 @@ impl PlaceNews {
             Self::More { count, inside } => format!(
                 "{count} more such things appeared while {} ran in the sandbox.",
                 named(std::slice::from_ref(inside))
+            ),
+            Self::Left(paths) => format!(
+                "Commands ran in the sandbox when Belvedere was killed, and could have made {}. Look at it if you do not know it.",
+                some_of(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()).unwrap_or_default()
             ),
             Self::Parted(path) => format!(
                 "{} had another name, by which commands in the sandbox could write it. It is a file of its own now; what has \

@@ -62,6 +62,7 @@ impl Sandbox {
         let folder = SandboxFolder::new()?;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&cache)?;
         places.masks = folder.masks();
+        places.watch.record_in(folder.record());
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
@@ -69,9 +70,10 @@ impl Sandbox {
         Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts, protected })))
     }
 
-    /// Removes what sessions have left whose program was killed. Blocks.
-    pub fn sweep() {
-        sweep();
+    /// Removes what sessions have left whose program was killed. Returns what lies now where a command of theirs could have
+    /// put it meanwhile. Blocks.
+    pub fn sweep() -> Vec<PathBuf> {
+        sweep()
     }
 
     pub fn state(&self) -> SandboxState {

@@ -8,6 +8,7 @@
 //! protected; while something cannot be moved, none is started. Everything here blocks, but what says otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,12 +49,15 @@ struct State {
     /// Files that our own tools are writing, each as often as they do.
     written: Vec<PathBuf>,
     kept: KeptEntries,
-    /// `None` where the system cannot say what happens.
     events: Option<PlaceEvents>,
+    /// Whether the system cannot say all that happens.
+    is_untold: bool,
     /// Where something has appeared since the last look, which may be gone.
     appeared: BTreeSet<PathBuf>,
     is_watched: bool,
     listener: Option<mpsc::UnboundedSender<PlaceNews>>,
+    /// The file that says where something could appear, for whoever comes after us if we are killed.
+    record: Option<PathBuf>,
     /// What was moved in the session, or could not be.
     found: Vec<Intrusion>,
 }
@@ -66,6 +70,11 @@ impl PlaceWatch {
     /// Returns what commands may have written elsewhere.
     pub fn traces(&self) -> &CommandTraces {
         &self.0.traces
+    }
+
+    /// Has it written to a file where something could appear, as long as a command runs.
+    pub(super) fn record_in(&self, file: PathBuf) {
+        self.state().record = Some(file);
     }
 
     /// Has somebody told what is moved, and what stays.
@@ -119,6 +128,7 @@ impl PlaceWatch {
         let found = inside.found.clone();
         if !inside.places.is_empty() {
             state.inside.insert(number, inside);
+            state.write_down();
             if state.events.is_none() {
                 state.events = PlaceEvents::new();
             }
@@ -171,7 +181,7 @@ impl PlaceWatch {
         let mut looked = Instant::now();
         while !state.inside.is_empty() {
             let waiter = state.events.as_ref().map(PlaceEvents::waiter);
-            let period = if waiter.is_some() { PERIOD } else { UNTOLD_PERIOD };
+            let period = if state.is_untold { UNTOLD_PERIOD } else { PERIOD };
             drop(state);
             match waiter {
                 Some(wait) => wait(period),
@@ -207,11 +217,20 @@ impl State {
                 self.send(PlaceNews::More { count, inside: inside.name });
             }
         }
+        self.write_down();
         if self.inside.is_empty() {
             self.kept.clear();
             self.events = None;
             self.appeared.clear();
         }
+    }
+
+    /// Writes down where something could appear. Where that cannot be, nothing is said of it after a crash.
+    fn write_down(&self) {
+        let Some(record) = &self.record else { return };
+        let places = self.inside.values().flat_map(|inside| &inside.places).filter(|place| place.link.is_none());
+        let places: BTreeSet<&[u8]> = places.map(|place| place.path.as_os_str().as_bytes()).collect();
+        let _ = std::fs::write(record, places.into_iter().flat_map(|path| [path, b"\0"]).collect::<Vec<_>>().concat());
     }
 
     /// Takes in what the system says.
@@ -225,12 +244,7 @@ impl State {
     fn listen(&mut self) {
         for _ in 0..MAX_ROUNDS {
             let places = self.inside.values().flat_map(|inside| &inside.places);
-            let Some(events) = &mut self.events else { return };
-            if !events.listen(places, self.kept.paths()) {
-                tracing::warn!("the system has no room to report changes; looking every {UNTOLD_PERIOD:?}");
-                self.events = None;
-                return;
-            }
+            self.is_untold = !self.events.as_mut().is_some_and(|events| events.listen(places, self.kept.paths()));
             if !self.hear().has_lost {
                 return;
             }

@@ -15,7 +15,7 @@ use super::{Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings, obeyed_by_git};
 use crate::permission::FolderTrust;
-use crate::sandbox::{DeniedPaths, Hosts, PlaceWatch, Sandbox, SandboxPlaces, SandboxState};
+use crate::sandbox::{DeniedPaths, Hosts, PlaceNews, PlaceWatch, Sandbox, SandboxPlaces, SandboxState};
 use crate::session::project_dir;
 use crate::tool::Shell;
 
@@ -105,11 +105,17 @@ fn tell_of_places(watch: &PlaceWatch, sink: Sink) -> AbortOnDrop {
 /// Finds out whether the system has the sandbox, and says so.
 fn look(shell: Shell, sandbox: Sandbox, is_wanted: bool, (root, sink): (PathBuf, Sink)) -> AbortOnDrop {
     AbortOnDrop(tokio::spawn(async move {
-        shell.check_sandbox().await;
-        let looking = move || {
-            Sandbox::sweep();
-            sandbox.facts(&root)
+        let watch = sandbox.watch().clone();
+        let sweeping = move || {
+            let left = Sandbox::sweep();
+            if !left.is_empty() {
+                watch.say(PlaceNews::Left(left));
+            }
         };
+        // It fails only as the program ends.
+        let _ = tokio::task::spawn_blocking(sweeping).await;
+        shell.check_sandbox().await;
+        let looking = move || sandbox.facts(&root);
         let Ok(facts) = tokio::task::spawn_blocking(looking).await else { return };
         let is_news = matches!(facts.state, SandboxState::Unavailable(_)) || facts.is_untested;
         if is_wanted && is_news {

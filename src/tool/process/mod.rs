@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, IoSliceMut, PipeWriter, Read as _, Write as _};
 use std::mem::MaybeUninit;
-use std::net::{Shutdown, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::ExitStatusExt as _;
@@ -42,7 +42,7 @@ use tokio::sync::OnceCell;
 use self::environment::HandedOn;
 use self::pulse::Pulse;
 pub use self::serve::ServedProgram;
-use self::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
+use self::supervisor::{AT_ONCE, GENTLY, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
 use crate::sandbox::{DeniedPaths, Sandbox, SandboxPolicy};
 
@@ -380,10 +380,9 @@ impl Drop for Group {
 /// Asks for the end and returns what the supervisor says until it is gone.
 fn last_words(mut control: Socket) -> Vec<u8> {
     let mut heard = Vec::new();
-    let asked = control
-        .set_nonblocking(false)
-        .and_then(|()| control.set_read_timeout(Some(END_LIMIT)))
-        .and_then(|()| control.shutdown(Shutdown::Write));
+    let asked = control.set_nonblocking(false).and_then(|()| control.set_read_timeout(Some(END_LIMIT)));
+    // If it is gone already, its last words are there.
+    let _ = control.write_all(&[GENTLY]);
     let deadline = Instant::now() + END_LIMIT;
     while asked.is_ok() && Instant::now() < deadline && matches!(hear(&mut control, &mut heard), Ok(1..)) {}
     heard

@@ -80,8 +80,11 @@ pub(super) enum SupervisorMessage {
     },
 }
 
-/// Asks for the end at once, where closing the socket asks for it with a grace.
+/// Asks for the end at once.
 pub(super) const AT_ONCE: u8 = b'!';
+/// Asks for the end with a grace. So does closing the socket, but in the sandbox: what nobody watches any more is ended at
+/// once.
+pub(super) const GENTLY: u8 = b'.';
 
 /// Returns the bytes that ask a supervisor to run a program, the first of the words, in the sandbox if there is a policy, and
 /// to have it read the input, which holds no NUL.
@@ -164,7 +167,8 @@ fn supervise(is_first: bool) -> io::Result<()> {
                 say(&mut control, &SupervisorMessage::Started).await;
                 let id = Pid::from_raw(leader.id().cast_signed());
                 let family = Family { id, leader: Some(leader), has_children: true, is_apart: is_first };
-                Supervisor { family, control, signals }.run().await;
+                let is_watched = !policy.is_empty();
+                Supervisor { family, control, signals, is_watched }.run().await;
             }
             Err(error) => say(&mut control, &SupervisorMessage::NotStarted(error.to_string())).await,
         }
@@ -338,6 +342,8 @@ struct Supervisor {
     family: Family,
     control: UnixStream,
     signals: Signals,
+    /// Whether somebody has to look at what the command does.
+    is_watched: bool,
 }
 
 impl Supervisor {
@@ -360,7 +366,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits until the end is asked for: by closing the socket, as our death does too, or by a signal. Returns `None`
+    /// Waits until the end is asked for: by a word, by closing the socket, as our death does, or by a signal. Returns `None`
     /// if nobody is left before.
     async fn until_asked(&mut self) -> Option<Manner> {
         loop {
@@ -368,7 +374,7 @@ impl Supervisor {
                 return None;
             }
             tokio::select! {
-                manner = asked(&mut self.control) => return Some(manner),
+                manner = asked(&mut self.control, self.is_watched) => return Some(manner),
                 is_end = self.signals.next() => if is_end {
                     return Some(Manner::Gently);
                 },
@@ -403,7 +409,7 @@ impl Supervisor {
         let deadline = Instant::now() + STOP_GRACE;
         while self.reap().await {
             tokio::select! {
-                () = asked_at_once(&mut self.control) => return false,
+                () = asked_at_once(&mut self.control, self.is_watched) => return false,
                 () = self.signals.child_or(LOOK) => {}
             }
             if Instant::now() >= deadline {
@@ -431,15 +437,19 @@ impl Supervisor {
     }
 }
 
-async fn asked(control: &mut UnixStream) -> Manner {
+async fn asked(control: &mut UnixStream, is_watched: bool) -> Manner {
     match control.read_u8().await {
-        Ok(_) => Manner::AtOnce,
-        Err(_) => Manner::Gently,
+        Ok(GENTLY) => Manner::Gently,
+        Err(_) if !is_watched => Manner::Gently,
+        Ok(_) | Err(_) => Manner::AtOnce,
     }
 }
 
-async fn asked_at_once(control: &mut UnixStream) {
-    if asked(control).await == Manner::Gently {
-        std::future::pending::<()>().await;
+async fn asked_at_once(control: &mut UnixStream, is_watched: bool) {
+    while asked(control, is_watched).await == Manner::Gently {
+        if !is_watched {
+            // The socket may be closed, and says nothing more.
+            std::future::pending::<()>().await;
+        }
     }
 }

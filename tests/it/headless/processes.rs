@@ -71,6 +71,46 @@ fn nothing_outlives_a_program_that_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_command_in_the_sandbox_has_no_time_when_the_program_is_killed_and_the_next_start_names_what_came() {
+    let bench = Bench::new();
+    let temporary = tempfile::tempdir().unwrap();
+    let start = |command: &str| {
+        let prompt = format!("run `{command}`");
+        let mut program = bench.command(&["-p", &prompt, "--model", "offline", "--permission-mode", "default"]);
+        program.env_remove("BELVEDERE_SANDBOX_ENABLED").env("TMPDIR", temporary.path());
+        program.stdout(Stdio::piped()).stderr(Stdio::piped());
+        program
+    };
+    let checked = text(&start("true").output().unwrap().stderr);
+    if checked.contains("No sandbox") || checked.contains("denied") {
+        return;
+    }
+    let word = format!("WORD{}", std::process::id());
+    let line = format!("trap 'touch .npmrc' TERM; touch ready; while :; do sleep 0.01 {word} || sleep 0.01; done");
+    let mut child = start(&line).spawn().unwrap();
+    until("it runs", || bench.project.path().join("ready").exists());
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGKILL).unwrap();
+    child.wait().unwrap();
+    let is_running = || {
+        let lines = std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
+        lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(&word))
+    };
+    until("it is gone", || !is_running());
+    assert!(!bench.project.path().join(".npmrc").exists(), "it was given time");
+    let place = bench.project.path().canonicalize().unwrap().join(".envrc");
+    std::fs::write(&place, "").unwrap();
+    let said = text(&start("true").output().unwrap().stderr);
+    let named =
+        format!("Commands ran in the sandbox when Belvedere was killed, and could have made {}.", place.display());
+    assert!(said.contains(&named), "{said}");
+    let said = text(&start("true").output().unwrap().stderr);
+    assert!(!said.contains("was killed"), "it is said once: {said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_command_that_kills_its_supervisor_leaves_nothing_either() {
     let bench = Bench::new();
     let (child, pids) = with_hidden_processes(&bench, "kill -9 $PPID; sleep 1000");

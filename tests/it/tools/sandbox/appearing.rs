@@ -303,11 +303,12 @@ async fn what_is_gone_again_at_once_is_seen_all_the_same() {
 async fn no_command_writes_a_protected_file_by_another_name() {
     let Some(mut beside) = Beside::new().await else { return };
     git(&beside.root, ["init", "-q"]);
-    let line = "i=$(stat -c %i .git/config); until [ $(stat -c %i .git/config) != $i ]; do sleep 0.01; done; \
+    let line = "i=$(stat -c %i .git/config); touch ready; until [ $(stat -c %i .git/config) != $i ]; do sleep 0.01; done; \
                 until ln .git/config .git/name; do sleep 0.01; done; touch linked; sleep 600";
     let id = beside.start(line).await;
-    beside.user("git config user.nick me").await;
     let root = beside.root.clone();
+    until(|| root.join("ready").exists()).await;
+    beside.user("git config user.nick me").await;
     until(|| root.join("linked").exists()).await;
     let output = beside.inside.bash("echo evil >> .git/name").await;
     let said = text_of(&output);
