@@ -137,8 +137,8 @@ impl TermReader {
 
     /// Calls `found` with the number of each word, without those that every text has.
     pub(super) fn read(&mut self, text: &str, mut found: impl FnMut(u32)) {
-        for_each_word(text, |word| {
-            if let Some(term) = self.term(word) {
+        for_each_word(text, |word, key| {
+            if let Some(term) = self.term(word, key) {
                 found(term);
             }
         });
@@ -150,23 +150,18 @@ impl TermReader {
         seen.clear();
         seen.resize(SEEN, 0);
         let mut found = Vec::new();
-        for_each_word(text, |word| {
-            let key = hash(word);
+        for_each_word(text, |word, key| {
             let last = &mut seen[usize::try_from(key).unwrap_or_default() % SEEN];
             if std::mem::replace(last, key) != key {
-                found.extend(self.term_of(key, word));
+                found.extend(self.term(word, key));
             }
         });
         self.seen = seen;
         found
     }
 
-    /// Returns the number of a word; none for a stop word.
-    pub(super) fn term(&mut self, word: &str) -> Option<u32> {
-        self.term_of(hash(word), word)
-    }
-
-    fn term_of(&mut self, key: u64, word: &str) -> Option<u32> {
+    /// Returns the number of a word with the given hash; none for a stop word.
+    fn term(&mut self, word: &str, key: u64) -> Option<u32> {
         if word.len() < 2 || word.len() > MAX_WORD {
             return None;
         }
@@ -264,13 +259,15 @@ static CLASSES: [u8; 256] = {
     }
 };
 
-/// Calls `found` with each word of `text`: runs of letters and digits, cut where case changes as in `parseHTMLFile`.
-pub(super) fn for_each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+/// Calls `found` with each word of `text` and its hash: runs of letters and digits, cut where case changes as in
+/// `parseHTMLFile`. A hash on the way costs less than a second look at the word.
+fn for_each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str, u64)) {
     let class = |at: usize| text.as_bytes().get(at).map_or(NONE, |byte| CLASSES[usize::from(*byte)]);
     let mut at = 0;
     while at < text.len() {
         let start = at;
         let mut last = class(at);
+        let mut state = mixed(NO_BYTES, text.as_bytes()[at]);
         at += 1;
         if last == NONE {
             continue;
@@ -281,10 +278,11 @@ pub(super) fn for_each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
                 break;
             }
             last = sign;
+            state = mixed(state, text.as_bytes()[at]);
             at += 1;
         }
         if let Some(word) = text.get(start..at) {
-            found(word);
+            found(word, finished(state));
         }
     }
 }
@@ -296,8 +294,16 @@ fn number(word: &str) -> u32 {
 
 /// FNV-1a, with its upper bits mixed into the lower ones.
 fn hash(word: &str) -> u64 {
-    let hash = word
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    hash ^ (hash >> 29)
+    finished(word.bytes().fold(NO_BYTES, mixed))
+}
+
+/// The hash before the first byte, after one more, and at the end.
+const NO_BYTES: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn mixed(state: u64, byte: u8) -> u64 {
+    (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+}
+
+fn finished(state: u64) -> u64 {
+    state ^ (state >> 29)
 }
