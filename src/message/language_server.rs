@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// A language server, as `[lsp.NAME]` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -22,6 +23,9 @@ pub struct LanguageServerSettings {
     pub extensions: Vec<String>,
     /// What the protocol calls their language, if not by the usual name.
     pub language: Option<String>,
+    /// What it is told at its start, in its own terms.
+    #[serde(default, alias = "initializationOptions")]
+    pub initialization_options: Option<Value>,
     /// Whether it runs outside of the sandbox.
     #[serde(default)]
     pub outside: bool,

@@ -220,7 +220,8 @@ impl LanguageServers {
             program = starter.to_string_lossy().into_owned();
         }
         let (root, watch) = (context.project.to_path_buf(), Arc::new(watch));
-        Ok(LanguageServerLaunch { shell, program, args, root, environment, policy, watch })
+        let options = settings.initialization_options.clone();
+        Ok(LanguageServerLaunch { shell, program, args, root, options, environment, policy, watch })
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<(String, PathBuf), Known>> {

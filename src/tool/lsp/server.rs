@@ -43,6 +43,8 @@ pub(super) struct LanguageServerLaunch {
     pub(super) program: String,
     pub(super) args: Vec<String>,
     pub(super) root: PathBuf,
+    /// What the user has set for it (`initializationOptions`).
+    pub(super) options: Option<Value>,
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The sandbox it runs in; `None` for one that runs outside.
     pub(super) policy: Option<SandboxPolicy>,
@@ -280,14 +282,15 @@ async fn run(
     heard: &Heard,
     stop: &CancellationToken,
 ) -> Result<(), String> {
-    let LanguageServerLaunch { shell, program, args, root, environment, policy, watch } = launch;
+    let LanguageServerLaunch { shell, program, args, root, options, environment, policy, watch } = launch;
     let started = shell.serve_within((program, args), environment, root.clone(), policy).await;
     let (served, stream, errors) = started.map_err(|error| format!("it cannot be started: {error}"))?;
     // A full pipe would stop it.
     let complaining = tokio::spawn(last_line(errors));
     let mut talk = Talk { stream, frames: Frames::default() };
+    let beginning = initialize(&root, options);
     let ended = tokio::select! {
-        ended = follow(&mut talk, &root, &mut files, heard) => ended,
+        ended = follow(&mut talk, &beginning, &mut files, heard) => ended,
         () = stop.cancelled() => Ok(()),
         () = watch.goes_too_far() => Err("it was ended for what appeared where it may not write".to_owned()),
     };
@@ -314,11 +317,11 @@ async fn last_line(mut errors: Receiver) -> String {
 /// Begins, then tells it of files and hears what it says of them. Returns once nobody has more to tell.
 async fn follow(
     talk: &mut Talk,
-    root: &Path,
+    beginning: &Value,
     files: &mut mpsc::UnboundedReceiver<FileText>,
     heard: &Heard,
 ) -> Result<(), String> {
-    talk.say(&initialize(root)).await?;
+    talk.say(beginning).await?;
     let ready = async {
         loop {
             let message = talk.hear().await?;
@@ -377,7 +380,7 @@ async fn farewell(talk: &mut Talk) -> Result<(), String> {
     talk.say(&json!({"jsonrpc": "2.0", "method": "exit"})).await
 }
 
-fn initialize(root: &Path) -> Value {
+fn initialize(root: &Path, options: Option<Value>) -> Value {
     let uri = Url::from_directory_path(root).map(|uri| uri.to_string()).unwrap_or_default();
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let capabilities = json!({
@@ -387,12 +390,16 @@ fn initialize(root: &Path) -> Value {
         },
         "workspace": {"configuration": true, "workspaceFolders": true},
     });
-    json!({"jsonrpc": "2.0", "id": INITIALIZE, "method": "initialize", "params": {
+    let mut params = json!({
         // In the sandbox our number is nobody's.
         "processId": null,
         "clientInfo": {"name": "belvedere", "version": env!("CARGO_PKG_VERSION")},
         "rootUri": uri,
         "workspaceFolders": [{"uri": uri, "name": name}],
         "capabilities": capabilities,
-    }})
+    });
+    if let Some(options) = options {
+        params["initializationOptions"] = options;
+    }
+    json!({"jsonrpc": "2.0", "id": INITIALIZE, "method": "initialize", "params": params})
 }

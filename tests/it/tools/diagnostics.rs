@@ -26,6 +26,7 @@ while IFS= read -r line; do
     [[ $body =~ \"uri\":\"([^\"]*)\" ]] && uri=${BASH_REMATCH[1]}
     case $body in
     *'"method":"initialize"'*)
+      echo "$body" > "$1.begun"
       say '{"jsonrpc":"2.0","id":"ask","method":"workspace/configuration","params":{"items":[{},{}]}}'
       say '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}' ;;
     *'"method":"shutdown"'*) say '{"jsonrpc":"2.0","id":2,"result":null}' ;;
@@ -57,6 +58,7 @@ fn language_servers(bench: &Bench, shell: &Shell, outside: bool) -> (LanguageSer
         args: vec![script.display().to_string(), pid.display().to_string()],
         extensions: vec!["zz".to_owned()],
         language: None,
+        initialization_options: Some(json!({"check": {"command": "clippy"}})),
         outside,
     };
     (LanguageServers::new(vec![settings], shell.clone()), pid)
@@ -81,6 +83,8 @@ async fn errors_follow_the_result_of_an_edit() {
                 here [7]\n5:3 warning: unused [W1]";
     assert!(text(&output).ends_with(told), "{}", text(&output));
     assert!(output.summary.ends_with(" · 1 error, 1 warning"), "{}", output.summary);
+    let begun = std::fs::read_to_string(pid.with_extension("pid.begun")).unwrap();
+    assert!(begun.contains(r#""initializationOptions":{"check":{"command":"clippy"}}"#), "{begun}");
     let fixed = write(&bench, &tools, "a.zz", "good").await;
     assert!(!text(&fixed).contains("fake"), "{}", text(&fixed));
     let late = write(&bench, &tools, "b.zz", "LATE").await;
