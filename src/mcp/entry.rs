@@ -39,24 +39,14 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
     if entry.contains_key("headersHelper") {
         return Err("`headersHelper` is not supported; write `headers`".to_owned());
     }
-    let kind = text(entry, "type")?.or(text(entry, "transport")?);
-    let way = match (kind.as_deref(), text(entry, "command")?, text(entry, "url")?) {
-        (None | Some("stdio"), Some(command), _) => McpWay::Stdio {
+    let way = match Reached::of(entry)? {
+        Reached::Program(command) => McpWay::Stdio {
             command: filled(command)?,
             args: all(texts(entry, "args")?)?,
             env: pairs(table(entry, "env")?)?,
         },
-        (None | Some("http" | "streamable-http" | "streamableHttp" | "streamable_http"), None, Some(url)) => {
-            McpWay::Http { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? }
-        }
-        (Some("sse"), _, Some(url)) => {
-            McpWay::Sse { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? }
-        }
-        (None | Some("stdio"), None, _) => return Err("it has no `command` and no `url`".to_owned()),
-        (Some("http" | "sse" | "streamable-http" | "streamableHttp" | "streamable_http"), _, None) => {
-            return Err("it has no `url`".to_owned());
-        }
-        (Some(other), ..) => return Err(format!("its type `{other}` is unknown; one of stdio, http, sse")),
+        Reached::Http(url) => McpWay::Http { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? },
+        Reached::Sse(url) => McpWay::Sse { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? },
     };
     if matches!(&way, McpWay::Stdio { command, .. } if command.trim().is_empty()) {
         return Err("its `command` is empty".to_owned());
@@ -85,14 +75,40 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
     })
 }
 
+/// How a server is reached, as its entry is written: what is started and what is shown both follow from this.
+enum Reached {
+    Program(String),
+    Http(String),
+    Sse(String),
+}
+
+impl Reached {
+    fn of(entry: &Entry) -> Result<Self, String> {
+        let kind = text(entry, "type")?.or(text(entry, "transport")?);
+        match (kind.as_deref(), text(entry, "command")?, text(entry, "url")?) {
+            (None | Some("stdio"), Some(command), _) => Ok(Self::Program(command)),
+            (None | Some("http" | "streamable-http" | "streamableHttp" | "streamable_http"), None, Some(url)) => {
+                Ok(Self::Http(url))
+            }
+            (Some("sse"), _, Some(url)) => Ok(Self::Sse(url)),
+            (None | Some("stdio"), None, _) => Err("it has no `command` and no `url`".to_owned()),
+            (Some("http" | "sse" | "streamable-http" | "streamableHttp" | "streamable_http"), _, None) => {
+                Err("it has no `url`".to_owned())
+            }
+            (Some(other), ..) => Err(format!("its type `{other}` is unknown; one of stdio, http, sse")),
+        }
+    }
+}
+
 /// Returns what an entry would do, with nothing left out: what the user trusts is this.
 pub(super) fn shown(entry: &Entry) -> String {
     let mut words = Vec::new();
     // An address that is reached is not the same word as a program of that name. No word of a command has such brackets.
-    let kind = ["type", "transport"].iter().find_map(|key| entry.get(*key)?.as_str());
-    let is_program = entry.contains_key("command") && matches!(kind, None | Some("stdio"));
-    if !is_program {
-        words.push(format!("[{}]", shell_word(kind.unwrap_or("http"))));
+    match Reached::of(entry) {
+        Ok(Reached::Program(_)) => {}
+        Ok(Reached::Http(_)) => words.push("[http]".to_owned()),
+        Ok(Reached::Sse(_)) => words.push("[sse]".to_owned()),
+        Err(_) => words.push("[left out]".to_owned()),
     }
     for key in ["command", "url"] {
         words.extend(entry.get(key).and_then(Value::as_str).map(|word| shell_word(word).into_owned()));
