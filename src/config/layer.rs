@@ -279,6 +279,7 @@ pub(super) const ROWS: &[SettingRow] = &[
     choice("ui.notify", "way to notify", &NOTIFIERS, |config| &mut config.ui.notify, ProjectRule::Free),
     switch("ui.mouse", |config, on| config.ui.mouse = on),
     switch("ui.ascii", |config, on| config.ui.ascii = on),
+    switch("ui.pictures", |config, on| config.ui.pictures = on),
     switch("ui.reduced_motion", |config, on| config.ui.reduced_motion = on),
 ];
 

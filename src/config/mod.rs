@@ -157,6 +157,7 @@ impl Default for LimitSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 pub struct Ui {
     /// Name of the theme; `auto` follows the terminal's background.
     pub theme: String,
@@ -168,6 +169,8 @@ pub struct Ui {
     pub notify: String,
     pub mouse: bool,
     pub ascii: bool,
+    /// Whether pictures are shown where the terminal can.
+    pub pictures: bool,
     /// Whether nothing moves that need not.
     pub reduced_motion: bool,
 }
@@ -181,6 +184,7 @@ impl Default for Ui {
             notify: "auto".into(),
             mouse: true,
             ascii: false,
+            pictures: true,
             reduced_motion: false,
         }
     }

@@ -58,7 +58,7 @@ pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, sho
 pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, ServiceSearch};
 pub use secret::{KeySettings, Secret};
 pub use served::{ServedKind, ServedStep};
-pub use shrinking::FittedPicture;
+pub use shrinking::{FittedPicture, Thumbnail};
 pub use skill::{LoadedSkill, SkillHooks, SkillPiece};
 pub use speakers::{escape_tags, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};

@@ -1,7 +1,7 @@
-//! Pictures that are too large for services, made smaller.
+//! Pictures made smaller: those that are too large for services, and those that a terminal shows.
 //!
 //! Owns decoding PNG and JPEG, averaging pixels, and turning a photo upright. Leaves what services take to `attachment`.
-//! Invariants: only what is refused otherwise is decoded, within bounds of size and memory; what cannot be decoded stays
+//! Invariants: what is decoded is within bounds of size and memory, and of what is sent to services only what they refuse otherwise; what cannot be decoded stays
 //! refused, with the same words.
 
 use std::io::Cursor;
@@ -18,6 +18,8 @@ use super::pixels::pixels;
 const LONGER_SIDE: usize = 1_568;
 /// Pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
+/// Pixels of a picture that is decoded to be shown.
+const MAX_SHOWN_PIXELS: u64 = 25_000_000;
 /// Bytes that decoding a PNG may take.
 const MAX_DECODED: usize = 512 << 20;
 /// How often it is made smaller still, by a quarter.
@@ -52,6 +54,32 @@ impl FittedPicture {
     }
 }
 
+/// A small copy of a picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thumbnail {
+    pub png: Vec<u8>,
+    pub width: u32,
+    pub height: u32,
+}
+
+impl Thumbnail {
+    /// Returns a copy that has room in so many pixels of width and height, or one of the same size. `None` if it is no whole
+    /// PNG or JPEG, or has too many pixels. Takes up to a second.
+    #[must_use]
+    pub fn of(bytes: &[u8], (width, height): (u32, u32)) -> Option<Self> {
+        let (raster, orientation) = decoded(bytes, MAX_SHOWN_PIXELS)?;
+        let is_turned = orientation >= 5;
+        let side = |pixels: u32| usize::try_from(pixels).unwrap_or(usize::MAX).max(1);
+        let (room_x, room_y) = if is_turned { (side(height), side(width)) } else { (side(width), side(height)) };
+        let longer = raster.width.max(raster.height);
+        // The side that is the tighter one.
+        let fitting = (longer * room_x / raster.width).min(longer * room_y / raster.height).clamp(1, longer);
+        let small = raster.scaled(fitting).upright(orientation);
+        let (width, height) = (small.width.try_into().ok()?, small.height.try_into().ok()?);
+        Some(Self { png: encoded(&small)?, width, height })
+    }
+}
+
 /// A decoded picture.
 struct Raster {
     width: usize,
@@ -63,11 +91,7 @@ struct Raster {
 
 fn shrunk(bytes: &[u8]) -> Option<FittedPicture> {
     let before = pixels(bytes)?;
-    if u64::from(before.0) * u64::from(before.1) > MAX_PIXELS {
-        return None;
-    }
-    let (raster, orientation) =
-        if bytes.starts_with(b"\xff\xd8") { decoded_jpeg(bytes)? } else { (decoded_png(bytes)?, 1) };
+    let (raster, orientation) = decoded(bytes, MAX_PIXELS)?;
     let mut side = LONGER_SIDE.min(raster.width.max(raster.height));
     for _ in 0..TRIES {
         let encoded = encoded(&raster.scaled(side).upright(orientation))?;
@@ -78,6 +102,15 @@ fn shrunk(bytes: &[u8]) -> Option<FittedPicture> {
         side = (side * 3 / 4).max(1);
     }
     None
+}
+
+/// Returns a picture of at most so many pixels, and how it is to be turned.
+fn decoded(bytes: &[u8], most: u64) -> Option<(Raster, u16)> {
+    let (width, height) = pixels(bytes)?;
+    if u64::from(width) * u64::from(height) > most {
+        return None;
+    }
+    if bytes.starts_with(b"\xff\xd8") { decoded_jpeg(bytes) } else { Some((decoded_png(bytes)?, 1)) }
 }
 
 fn decoded_png(bytes: &[u8]) -> Option<Raster> {

@@ -75,10 +75,15 @@ impl PictureStore {
         found
     }
 
-    fn read(&self, number: u32) -> Option<Attachment> {
+    /// Returns the bytes of a picture in the session's folder. Blocks.
+    pub fn bytes(&self, number: u32) -> Option<Vec<u8>> {
         let path = self.0.folder.as_ref()?.join(number.to_string());
         let is_fit = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= DOCUMENT_BYTES);
-        is_fit.then(|| std::fs::read(&path).ok()).flatten().and_then(|bytes| attachment(&bytes))
+        is_fit.then(|| std::fs::read(&path).ok()).flatten()
+    }
+
+    fn read(&self, number: u32) -> Option<Attachment> {
+        attachment(&self.bytes(number)?)
     }
 
     /// Returns the last number given, also by an earlier run of the program.

@@ -16,6 +16,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
 
+use super::answer::{AnswerFilter, AnswerListener};
 use crate::app::key::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 
 /// What the terminal sends, as it comes.
@@ -41,18 +42,22 @@ const END_GRACE: Duration = Duration::from_millis(100);
 /// all if its time is over before it has begun, as happens to a thread that has to wait for a processor: keys that it
 /// holds would then lie there until the next one is pressed.
 const LOOK: Duration = Duration::from_millis(25);
+/// How long the rest of an answer of the terminal is waited for, of which the beginning has come.
+const REST: Duration = Duration::from_millis(100);
 /// A look that took longer than this was held up and is made again.
 const LATE: Duration = Duration::from_millis(28);
 
 impl InputStream {
-    /// Starts to read. Fails if there is no terminal, or no thread can be started.
-    pub fn open() -> io::Result<Self> {
+    /// Starts to read. `answer` hears what the terminal says about pictures, if it was asked. Fails if there is no terminal,
+    /// or no thread can be started.
+    pub(super) fn open(answer: Option<AnswerListener>) -> io::Result<Self> {
         let terminal = terminal()?;
         let (open, closed) = UnixStream::pair()?;
         let (sender, inputs) = mpsc::unbounded_channel();
         let (ending, ended) = std::sync::mpsc::channel::<()>();
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
-            if let Err(error) = read_until_closed(terminal.as_fd(), closed.as_fd(), &sender) {
+            let mut answers = AnswerFilter::new(answer);
+            if let Err(error) = read_until_closed(terminal.as_fd(), closed.as_fd(), &mut answers, &sender) {
                 let _ = sender.send(Err(error));
             }
             drop(ending);
@@ -88,6 +93,7 @@ fn terminal() -> io::Result<OwnedFd> {
 fn read_until_closed(
     terminal: BorrowedFd<'_>,
     closed: BorrowedFd<'_>,
+    answers: &mut AnswerFilter,
     inputs: &mpsc::UnboundedSender<io::Result<Input>>,
 ) -> io::Result<()> {
     let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
@@ -106,12 +112,18 @@ fn read_until_closed(
         }
         loop {
             let began = Instant::now();
-            if event::poll(LOOK)? {
-                if let Some(input) = translate(event::read()?) {
-                    let _ = inputs.send(Ok(input));
-                }
+            let is_holding = answers.is_holding();
+            let events = if event::poll(if is_holding { REST } else { LOOK })? {
+                answers.take(event::read()?)
+            } else if is_holding {
+                answers.release()
             } else if began.elapsed() < LATE {
                 break;
+            } else {
+                Vec::new()
+            };
+            for input in events.into_iter().filter_map(translate) {
+                let _ = inputs.send(Ok(input));
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Owns everything between the terminal and the app. Leaves what is shown to `app`.
 
+mod answer;
 mod effect_runner;
 pub mod files;
 pub mod input;

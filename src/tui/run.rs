@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::answer::{AnswerListener, QUESTION};
 use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
@@ -20,6 +21,7 @@ use super::outside::{Program, stop_here};
 use super::replay::Player;
 use super::terminal::Terminal;
 use super::view::Screen;
+use super::view::gallery::Gallery;
 use super::view::highlight::Highlighter;
 use super::view::theme::{Theme, Themes};
 use crate::agent::LogEvent;
@@ -31,6 +33,7 @@ use crate::definition::Library;
 use crate::definition::skill::SkillLibrary;
 use crate::message::Spent;
 use crate::services::{EndSignal, ModelOffers, SavedSession, SignalEvent, Signals};
+use crate::session::{PictureStore, Store};
 use crate::subagent::Command;
 
 /// Shortest time between two frames that no key asked for.
@@ -54,6 +57,8 @@ pub struct ScreenSetup {
     pub(super) skills: Arc<SkillLibrary>,
     pub(super) models: ModelOffers,
     pub(super) notifier: Notifier,
+    /// Whether the terminal is asked if it shows pictures.
+    pub(super) asks_for_pictures: bool,
 }
 
 /// What is left to say when the screen has closed.
@@ -100,19 +105,26 @@ async fn show(
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
     let ScreenSetup { app, saved: _, events, commands, cwd, theme, themes, storage, .. } = setup;
-    let ScreenSetup { library, skills, models, notifier, .. } = setup;
-    let terminal = Terminal::enter(app.mouse).context("the screen needs a terminal; use -p for plain output")?;
+    let ScreenSetup { library, skills, models, notifier, asks_for_pictures, .. } = setup;
+    let pictures = storage.store.as_ref().map(Store::pictures).filter(|_| asks_for_pictures);
+    let question = if pictures.is_some() { QUESTION } else { b"" };
+    let terminal =
+        Terminal::enter(app.mouse, question).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
-    let wake = back.clone();
-    let highlighter = Highlighter::new(move || {
-        let _ = wake.send(Event::Refresh);
-    });
+    let wake = || {
+        let wake = back.clone();
+        move || {
+            let _ = wake.send(Event::Refresh);
+        }
+    };
+    let (highlighter, gallery) = (Highlighter::new(wake()), gallery_of(pictures.clone(), wake()));
     let (app, player) = open(Setup { now: Instant::now(), size: (size.width, size.height), ..app })?;
     let replays = player.is_some();
     let mut stage = Stage {
         terminal,
-        screen: Screen::new(theme, highlighter),
+        screen: Screen::new(theme, highlighter).with_pictures(gallery.clone()),
+        gallery,
         app,
         player,
         themes,
@@ -125,7 +137,8 @@ async fn show(
     if !replays {
         runner.load_initial_state();
     }
-    let input = Some(InputStream::open()?);
+    let answer = pictures.is_some().then(|| listener(&stage.gallery));
+    let input = Some(InputStream::open(answer)?);
     let mut sources = Sources { events, open: !replays, returned, input, signals, ended_by: None, next: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
     runner.finish().await;
@@ -139,9 +152,25 @@ async fn show(
     })
 }
 
+/// Returns the pictures of a session as the terminal shows them, once it has said that it can.
+fn gallery_of(pictures: Option<PictureStore>, wake: impl Fn() + Send + Sync + 'static) -> Gallery {
+    pictures.map_or_else(Gallery::off, |pictures| Gallery::new(move |number| pictures.bytes(number), wake))
+}
+
+/// Hears whether the terminal shows pictures.
+fn listener(gallery: &Gallery) -> AnswerListener {
+    let gallery = gallery.clone();
+    Box::new(move |is_so| {
+        if is_so {
+            gallery.switch_on(Terminal::cell_pixels());
+        }
+    })
+}
+
 struct Stage {
     terminal: Terminal,
     screen: Screen,
+    gallery: Gallery,
     app: App,
     /// What plays a recorded session, if that is what is shown.
     player: Option<Player>,
@@ -320,8 +349,9 @@ impl Stage {
             }
         };
         self.terminal.resume()?;
+        self.gallery.forget();
         sources.signals.forget_keys()?;
-        sources.input = Some(InputStream::open()?);
+        sources.input = Some(InputStream::open(None)?);
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };
         for event in [Event::Input(resize), event] {

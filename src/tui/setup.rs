@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::answer::is_asked;
 use super::effect_runner::Storage;
 use super::notifier::Notifier;
 use super::remembered::RememberedChoices;
@@ -63,6 +64,7 @@ pub fn screen_setup(
     };
     let state_dir = bootstrap.paths.as_ref().map(|paths| paths.state_dir.clone());
     Ok(ScreenSetup {
+        asks_for_pictures: ui.pictures && !ui.ascii && is_asked(|name| environment.get(name).map(str::to_owned)),
         app,
         saved: bootstrap.saved.clone(),
         events,

@@ -132,6 +132,8 @@ pub struct ToolCell {
     pub lines_before: usize,
     /// More to show, once it has ended.
     pub view: Option<ToolView>,
+    /// Numbers of the pictures that it has returned.
+    pub pictures: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

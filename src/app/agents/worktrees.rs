@@ -115,6 +115,7 @@ fn changed(file: &KeptFile) -> CellKind {
         tail: String::new(),
         lines_before: 0,
         view: Some(clean_view(ToolView::Diff(file.diff.clone()))).filter(|_| !file.diff.hunks.is_empty()),
+        pictures: Vec::new(),
     }))
 }
 

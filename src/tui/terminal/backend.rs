@@ -1,7 +1,7 @@
 //! A drawing backend that gathers a frame and writes it at once.
 //!
 //! Owns the bytes between a frame's start and its end. Leaves encoding of cells to ratatui. Invariant: `flush` makes
-//! at most one write, and none if neither a cell nor the cursor changed.
+//! at most one write, and none if neither a cell nor the cursor changed and nothing else was to be sent.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -47,6 +47,11 @@ impl<W: Write> FrameBackend<W> {
     pub fn invalidate(&mut self) {
         self.known = false;
         let _ = queue!(self.frame, terminal::Clear(terminal::ClearType::All));
+    }
+
+    /// Sends what changes neither a cell nor the cursor, with the next frame.
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        self.frame.extend_from_slice(bytes);
     }
 
     /// Moves rows up within the terminal and leaves empty ones below them.

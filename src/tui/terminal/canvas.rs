@@ -46,6 +46,8 @@ pub struct Marks {
     pub cursor: Option<Position>,
     pub scrolled: Option<Scrolled>,
     pub links: Vec<Link>,
+    /// What is sent before the cells.
+    pub uploads: Vec<u8>,
 }
 
 pub struct Canvas<W: Write> {
@@ -81,6 +83,7 @@ impl<W: Write> Canvas<W> {
         if self.linking == Linking::On {
             marks.links.iter().for_each(|link| lay(link, &mut self.next));
         }
+        self.backend.send(&marks.uploads);
         if let Some(scrolled) = marks.scrolled {
             self.scroll(&scrolled);
         }

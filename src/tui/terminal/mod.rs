@@ -2,7 +2,7 @@
 //!
 //! Owns the modes of the terminal and the way of a frame to it. Leaves what is drawn to `view` and input to `input`.
 //! Invariants: a frame is one write; nothing is written when no cell changed; whoever ends the program, the terminal
-//! is as it was before; nothing here asks the terminal a question, whose answer the input stream would swallow.
+//! is as it was before; nothing is asked of the terminal whose answer the input stream would take for keys.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -39,13 +39,14 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports. Fails if standard output is no
+    /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports. `question` is asked before the screen
+    /// is emptied, so that nothing of it stays on a terminal that does not know it. Fails if standard output is no
     /// terminal, or cannot be written.
-    pub fn enter(mouse: MouseCapture) -> io::Result<Self> {
+    pub fn enter(mouse: MouseCapture, question: &[u8]) -> io::Result<Self> {
         let canvas =
             Canvas::new(FrameBackend::new(io::stdout())).with_links(linking(std::env::var("TERM").ok().as_deref()));
         canvas.size()?;
-        take(mouse).inspect_err(|_| restore())?;
+        take(mouse, question).inspect_err(|_| restore())?;
         Ok(Self { canvas, mouse })
     }
 
@@ -90,6 +91,13 @@ impl Terminal {
         if bytes.is_empty() { Ok(()) } else { write(bytes) }
     }
 
+    /// Returns width and height of a cell in pixels, if the terminal says so.
+    #[must_use]
+    pub fn cell_pixels() -> Option<(u16, u16)> {
+        let size = terminal::window_size().ok()?;
+        Some((size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?))
+    }
+
     /// Gives the terminal back for a while: to an editor, a pager, or the shell. The input stream must be dropped
     /// before.
     pub fn suspend(&mut self) {
@@ -98,7 +106,7 @@ impl Terminal {
 
     /// Takes the terminal again after [`Terminal::suspend`]; the next frame is complete. Fails if the terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
-        take(self.mouse)?;
+        take(self.mouse, b"")?;
         self.repaint();
         Ok(())
     }
@@ -130,14 +138,15 @@ const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// Changes the terminal's modes in one write.
-fn take(mouse: MouseCapture) -> io::Result<()> {
+fn take(mouse: MouseCapture, question: &[u8]) -> io::Result<()> {
     // Before the first change, so that a panic or a signal in between finds something to undo.
     TAKEN.store(true, Ordering::SeqCst);
     terminal::enable_raw_mode()?;
     let mut bytes = Vec::new();
+    queue!(bytes, terminal::EnterAlternateScreen)?;
+    bytes.write_all(question)?;
     queue!(
         bytes,
-        terminal::EnterAlternateScreen,
         terminal::Clear(terminal::ClearType::All),
         event::EnableBracketedPaste,
         event::EnableFocusChange,

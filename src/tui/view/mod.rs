@@ -11,6 +11,7 @@ pub mod composer;
 mod conversation;
 pub mod diff;
 mod full_head;
+pub mod gallery;
 pub mod highlight;
 mod limited;
 mod links;
@@ -36,6 +37,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 
 use self::approvals::QuestionRows;
+use self::gallery::Gallery;
 use self::highlight::Highlighter;
 use self::links::LinkSpans;
 use self::markdown::MarkdownDoc;
@@ -54,6 +56,7 @@ const FARTHEST_QUESTION: usize = 500;
 pub struct Screen {
     theme: Theme,
     highlighter: Highlighter,
+    gallery: Gallery,
     transcripts: HashMap<AgentId, TranscriptView>,
     /// The prompt of the agent that is looked at.
     prompt: MarkdownDoc,
@@ -70,7 +73,14 @@ impl Screen {
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
         let (transcripts, prompt) = (HashMap::new(), MarkdownDoc::flowing());
-        Self { theme, highlighter, transcripts, prompt, question: QuestionRows::default() }
+        let (gallery, question) = (Gallery::off(), QuestionRows::default());
+        Self { theme, highlighter, gallery, transcripts, prompt, question }
+    }
+
+    /// Returns the same screen with the pictures of this gallery.
+    #[must_use]
+    pub fn with_pictures(self, gallery: Gallery) -> Self {
+        Self { gallery, ..self }
     }
 
     /// Draws in another theme from now on, with the same signs. Returns what is wrong with its file.
@@ -87,8 +97,11 @@ impl Screen {
 
     /// Draws a frame into an empty buffer. Leaves out what does not fit into a terminal that has just become smaller.
     pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {
+        let uploads = self.gallery.take_uploads();
         if app.size().intersection(buf.area) == app.size() {
-            return self.draw_whole(app, buf);
+            let mut painted = self.draw_whole(app, buf);
+            painted.marks.uploads = uploads;
+            return painted;
         }
         let mut whole = Buffer::empty(app.size());
         let mut painted = self.draw_whole(app, &mut whole);
@@ -97,8 +110,8 @@ impl Screen {
             buf[at] = whole[at].clone();
         }
         painted.drawn.question = None;
-        painted.marks =
-            Marks { cursor: painted.marks.cursor.filter(|at| seen.contains(*at)), scrolled: None, links: Vec::new() };
+        let cursor = painted.marks.cursor.filter(|at| seen.contains(*at));
+        painted.marks = Marks { cursor, uploads, ..Marks::default() };
         painted
     }
 
@@ -107,9 +120,9 @@ impl Screen {
         if app.size().is_empty() {
             return painted;
         }
-        let Self { theme, highlighter, transcripts, prompt, question } = self;
+        let Self { theme, highlighter, gallery, transcripts, prompt, question } = self;
         let regions = app.regions();
-        let ctx = RenderContext { app, theme, glyphs: &theme.glyphs, highlighter, regions: &regions };
+        let ctx = RenderContext { app, theme, glyphs: &theme.glyphs, highlighter, gallery, regions: &regions };
         pane_strip::borders(&regions, &ctx, buf);
         let files = app.agent_files();
         let mut links = LinkSpans::default();

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::gallery::Gallery;
 use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
@@ -28,6 +29,7 @@ pub(super) struct RenderContext<'a> {
     pub theme: &'a Theme,
     pub glyphs: &'a Glyphs,
     pub highlighter: &'a Highlighter,
+    pub gallery: &'a Gallery,
     /// Where everything stands in this frame.
     pub regions: &'a Regions,
 }

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::gallery::PLACEHOLDER;
 use super::theme::Theme;
 use super::wrap::{TextEnd, end_of, grapheme_width};
 use crate::app::Unit;
@@ -122,7 +123,8 @@ pub(super) fn end(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) -> (us
 pub(super) fn mark(area: Rect, y: u16, from: u16, to: u16, theme: &Theme, buf: &mut Buffer) {
     let end = area.x.saturating_add(to).min(area.right());
     for x in area.x.saturating_add(from)..end {
-        if let Some(cell) = buf.cell_mut((x, y)) {
+        // The color of a part of a picture says which.
+        if let Some(cell) = buf.cell_mut((x, y)).filter(|cell| !cell.symbol().starts_with(PLACEHOLDER)) {
             cell.set_style(theme.selected_row);
         }
     }

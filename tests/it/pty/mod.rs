@@ -6,6 +6,7 @@ mod colors;
 mod demo;
 mod leaving;
 mod offline;
+mod pictures;
 mod sessions;
 mod status_line;
 pub(crate) mod terminal;

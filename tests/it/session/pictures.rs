@@ -1,7 +1,7 @@
 //! The pictures of a session: their numbers, and their files.
 
 use base64::Engine as _;
-use belvedere::message::{FittedPicture, PictureFacts, picture_numbers, without_picture_marks};
+use belvedere::message::{FittedPicture, PictureFacts, Thumbnail, picture_numbers, without_picture_marks};
 use belvedere::session::{PictureStore, Secrets, Store, read_picture};
 
 use super::store;
@@ -101,4 +101,19 @@ fn a_photo_is_turned_as_the_camera_was_held() {
     let (top, bottom) = data.split_at(data.len() / 2);
     assert!(top.chunks(3).all(|pixel| pixel[0] > 200 && pixel[2] < 50), "red is on top");
     assert!(bottom.chunks(3).all(|pixel| pixel[2] > 200 && pixel[0] < 50), "blue is below");
+}
+
+#[test]
+fn what_a_screen_shows_is_a_small_copy_of_what_can_be_read_whole() {
+    let small = Thumbnail::of(&halves(900, 600), (300, 100)).unwrap();
+    assert_eq!((small.width, small.height), (150, 100));
+    assert_eq!(pixels_of(&small.png)[..3], [255, 0, 0]);
+    let same = Thumbnail::of(&halves(30, 20), (300, 100)).unwrap();
+    assert_eq!((same.width, same.height), (30, 20), "never made larger");
+    let thin = Thumbnail::of(&halves(8_000, 2), (300, 100)).unwrap();
+    assert_eq!((thin.width, thin.height), (300, 1));
+    let whole = halves(300, 300);
+    assert!(Thumbnail::of(&whole[..whole.len() / 2], (300, 100)).is_none(), "cut off");
+    assert!(Thumbnail::of(&png(8_000, 8_000), (300, 100)).is_none(), "a bomb: its header alone is read");
+    assert!(Thumbnail::of(b"GIF89a\x01\0\x01\0", (300, 100)).is_none(), "no decoder for it");
 }

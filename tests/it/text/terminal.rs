@@ -43,7 +43,7 @@ fn words(frame: &mut Buffer, words: &str) -> Marks {
 fn child() {
     let Some(way_out) = std::env::var_os(WAY_OUT) else { return };
     install_panic_hook(Some("/the/log".into()));
-    let mut terminal = Terminal::enter(MouseCapture::On).unwrap();
+    let mut terminal = Terminal::enter(MouseCapture::On, b"").unwrap();
     terminal.draw(|frame| words(frame, "first-frame")).unwrap();
     match way_out.to_str() {
         Some("panic") => panic!("boom"),

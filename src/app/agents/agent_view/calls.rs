@@ -9,7 +9,7 @@ use crate::agent::ToolEvent;
 use crate::app::agents::cells::{CellKind, ToolCell, ToolState, clean_view};
 use crate::app::state::Phase;
 use crate::message::format::counted;
-use crate::message::{ToolResult, reveal_line, sanitize, sanitize_line};
+use crate::message::{ResultPart, ToolResult, reveal_line, sanitize, sanitize_line};
 use crate::tool::{CommandEvent, ToolView};
 
 /// Bytes kept of what a command of the user's own prints.
@@ -46,6 +46,7 @@ impl AgentView {
             tail: String::new(),
             lines_before: 0,
             view: None,
+            pictures: Vec::new(),
         })));
         self.running.push((call_id.to_owned(), cell));
         self.enter(Phase::Tool, now);
@@ -65,6 +66,8 @@ impl AgentView {
             Some(ToolView::Output { text }) => lines_before(&result.joined_text(), text),
             _ => 0,
         };
+        let picture = |part: &ResultPart| if let ResultPart::Attached { number } = part { Some(*number) } else { None };
+        let pictures = result.content.iter().filter_map(picture).collect();
         self.change_tool(&result.call_id, |tool| {
             tool.lines_before = before;
             tool.state = match tool.state {
@@ -75,6 +78,7 @@ impl AgentView {
             tool.summary = sanitize_line(summary).into_owned();
             tool.tail = String::new();
             tool.view = view;
+            tool.pictures = pictures;
         });
         self.running.retain(|(id, _)| *id != result.call_id);
         if self.running.is_empty() {
@@ -112,6 +116,7 @@ impl AgentView {
                     tail: String::new(),
                     lines_before: 0,
                     view: None,
+                    pictures: Vec::new(),
                 })));
                 self.own_commands.push((command_id.clone(), cell));
             }

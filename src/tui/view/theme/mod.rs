@@ -185,3 +185,9 @@ fn stable_hash(text: &str) -> usize {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     hash as usize
 }
+
+/// Returns the style of a cell that shows a part of a picture: its color is the number that the terminal knows the picture by.
+pub(in crate::tui::view) fn picture_style(id: u32) -> Style {
+    let [_, red, green, blue] = id.to_be_bytes();
+    Style::new().fg(Color::Rgb(red, green, blue))
+}

@@ -8,6 +8,7 @@ use std::ops::Range;
 use ratatui::text::Line;
 
 use super::super::cell;
+use super::super::gallery;
 use super::super::markdown::{Label, Lined, MarkdownDoc};
 use super::super::render_context::RenderContext;
 use super::Spacing;
@@ -80,7 +81,11 @@ impl LayoutCache {
             let laid = matches!(&self.body, Body::Lines(laid) if !laid.lines.is_empty());
             let stale = !same || self.length != length || !laid || cell::is_live(&cell.kind, ctx);
             if stale && !(fresh && same && laid) {
-                self.body = Body::Lines(cell::lines(&cell.kind, width, detail, ctx));
+                let mut lined = cell::lines(&cell.kind, width, detail, ctx);
+                if spacing == Spacing::Loose {
+                    lined.lines.extend(gallery::lines(&cell.kind, width, ctx));
+                }
+                self.body = Body::Lines(lined);
             }
             self.length = length;
         }

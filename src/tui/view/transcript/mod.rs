@@ -17,6 +17,7 @@ use self::layout_cache::LayoutCache;
 pub(super) use self::matches::Matches;
 use self::matches::{MatchCache, holds, mark};
 use super::cell;
+use super::gallery::is_picture;
 use super::links::LinkSpans;
 use super::render_context::RenderContext;
 use super::select::{self, Clip};
@@ -85,6 +86,8 @@ pub(super) struct TranscriptView {
     spacing: Spacing,
     detail: Detail,
     theme: u64,
+    /// How often the pictures on the terminal had changed.
+    pictures: u64,
     frame: u64,
     cells: HashMap<CellId, LayoutCache>,
     matches: MatchCache,
@@ -143,13 +146,14 @@ impl TranscriptView {
         self.cells.len()
     }
 
-    /// Forgets lines of another width, theme or detail.
+    /// Forgets lines of another width, theme or detail, or of before a picture came.
     fn prepare(&mut self, width: u16, detail: Detail, ctx: &RenderContext<'_>) {
-        if (self.width, self.detail, self.theme) != (width, detail, ctx.theme.id()) {
+        let pictures = ctx.gallery.changes();
+        if (self.width, self.detail, self.theme, self.pictures) != (width, detail, ctx.theme.id(), pictures) {
             let docs = (self.detail, self.theme) == (detail, ctx.theme.id());
             // Markdown lays itself out anew for another width, and keeps what it has read.
             self.cells.retain(|_, laid| docs && laid.is_markdown());
-            (self.width, self.detail, self.theme) = (width, detail, ctx.theme.id());
+            (self.width, self.detail, self.theme, self.pictures) = (width, detail, ctx.theme.id(), pictures);
         }
         self.frame += 1;
     }
@@ -431,6 +435,7 @@ impl Walk<'_> {
                 }
                 let (from, to) = columns_of(at, start, end);
                 match line.checked_sub(gap) {
+                    Some(line) if is_picture(&lines[line]) => {}
                     Some(line) => clip.push(&lines[line], from, to),
                     None => clip.blank(),
                 }
