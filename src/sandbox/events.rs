@@ -63,15 +63,21 @@ impl PlaceEvents {
         }
     }
 
-    /// Listens to the folders that these places would appear in, as far as they exist, and to what is kept. Returns `false`
-    /// where the system has no room for it.
+    /// Listens to the folders that these places would appear in, as far as they exist, to the indexes of git in some folders,
+    /// and to what is kept. Returns `false` where the system has no room for it.
     pub(super) fn listen<'a>(
         &mut self,
-        places: impl Iterator<Item = &'a VacantPlace>,
-        kept: impl Iterator<Item = &'a PathBuf>,
+        (places, tops, kept): (
+            impl Iterator<Item = &'a VacantPlace>,
+            impl Iterator<Item = &'a PathBuf>,
+            impl Iterator<Item = &'a PathBuf>,
+        ),
     ) -> bool {
         let (mut done, mut has_room) = (HashSet::new(), true);
-        self.names.clear();
+        self.names = HashSet::from(["index".into()]);
+        for top in tops {
+            self.add(&top.join(".git"), true, &mut has_room);
+        }
         for place in places {
             let inside = place.path.strip_prefix(&place.top).unwrap_or(Path::new(""));
             self.names.extend(inside.iter().map(OsStr::to_ascii_lowercase));

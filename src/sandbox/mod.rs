@@ -16,6 +16,7 @@ mod facts;
 #[cfg(target_os = "linux")]
 mod filter;
 mod folder;
+mod gitlinks;
 mod intrusion;
 mod kept;
 #[cfg(target_os = "linux")]

@@ -185,14 +185,22 @@ impl SandboxPlaces {
         // The pointer of a linked worktree, or a link, says where git reads its settings.
         let pointers = folders.iter().map(|folder| folder.join(".git"));
         all.extend(pointers.filter(|pointer| pointer.symlink_metadata().is_ok_and(|facts| !facts.is_dir())));
+        // The user's git looks into what is a repository in a repository.
+        for inner in folders.iter().flat_map(|folder| self.watch.repositories(folder)) {
+            let inner = inner.join(".git");
+            if inner.is_dir() && !inner.is_symlink() {
+                all.extend(git_names().map(|name| inner.join(name)));
+            } else {
+                all.push(inner);
+            }
+        }
         match git {
             Some(GitDirs::Linked { common_dir, git_dir }) => {
                 all.extend(below(common_dir, &data.protected_common));
                 all.extend(below(git_dir, &data.protected_worktree));
             }
             Some(GitDirs::Inside(git_dir)) => {
-                let names = data.protected.iter().filter_map(|name| name.strip_prefix(".git").ok());
-                all.extend(names.map(|name| git_dir.join(name)));
+                all.extend(git_names().map(|name| git_dir.join(name)));
             }
             None => {}
         }
@@ -204,11 +212,15 @@ impl SandboxPlaces {
     }
 }
 
+/// Returns what git obeys in a folder of its own.
+fn git_names() -> impl Iterator<Item = &'static Path> {
+    data().protected.iter().filter_map(|name| name.strip_prefix(".git").ok())
+}
+
 impl VacantPlace {
     /// Returns what git obeys in a folder of git that has come into being at this place.
     pub(super) fn as_repository(&self) -> Vec<Self> {
-        let names = data().protected.iter().filter_map(|name| name.strip_prefix(".git").ok());
-        names.map(|name| Self { path: self.path.join(name), link: None, top: self.top.clone() }).collect()
+        git_names().map(|name| Self { path: self.path.join(name), link: None, top: self.top.clone() }).collect()
     }
 }
 

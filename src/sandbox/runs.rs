@@ -3,13 +3,15 @@
 //! Owns what is known of each command: what has appeared while it ran, and what it may have made. Leaves looking to `watch`.
 //! Invariant: a command that was caught is not believed to have been innocent of the next thing.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::evict::VacantPlace;
-use super::{Intrusion, IntrusionFate};
+use super::{Intrusion, IntrusionFate, SandboxPolicy};
 
 /// How long a command outside counts as the maker of what appears, from its start.
 const OUTSIDE_LIMIT: Duration = Duration::from_mins(10);
@@ -23,14 +25,30 @@ pub(super) struct SandboxedCommand {
     /// Whether it goes on beside other things, so that not only its own result tells of it.
     pub(super) is_long: bool,
     pub(super) places: Vec<VacantPlace>,
+    /// Folders that it may write in.
+    pub(super) tops: Vec<PathBuf>,
+    /// Repositories inside of a repository that are protected from it.
+    covered: BTreeSet<PathBuf>,
     pub(super) found: Arc<FoundIntrusions>,
     /// Until when it is looked after, once nobody waits for it.
     pub(super) until: Option<Instant>,
 }
 
 impl SandboxedCommand {
-    pub(super) fn new(name: &str, is_long: bool, places: Vec<VacantPlace>) -> Self {
-        Self { name: name.to_owned(), is_long, places, found: Arc::default(), until: None }
+    /// Returns one that begins under a policy, which has these vacant places.
+    pub(super) fn new(name: &str, is_long: bool, policy: &SandboxPolicy, places: Vec<VacantPlace>) -> Self {
+        let repository = |path: &PathBuf| path.ancestors().find(|part| part.ends_with(".git")).map(Path::to_path_buf);
+        let (tops, covered) = (policy.writable.clone(), policy.protected.iter().filter_map(repository).collect());
+        Self { name: name.to_owned(), is_long, places, tops, covered, found: Arc::default(), until: None }
+    }
+
+    /// Adds what the index of `top` has as repositories by now: what git finds there it obeys.
+    pub(super) fn watch_repositories(&mut self, top: &Path, links: &BTreeSet<PathBuf>) {
+        for path in links.iter().map(|link| link.join(".git")) {
+            if !self.covered.contains(&path) && self.places.iter().all(|place| place.path != path) {
+                self.places.push(VacantPlace { path, link: None, top: top.to_path_buf() });
+            }
+        }
     }
 }
 

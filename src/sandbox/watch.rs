@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use super::events::{HeardEvents, PlaceEvents};
 use super::evict::VacantPlace;
+use super::gitlinks::GitLinks;
 use super::kept::{KeptEntries, WrittenState};
 use super::runs::{FoundIntrusions, OutsideCommand, SandboxedCommand};
 use super::{CommandTraces, Intrusion, IntrusionFate, PlaceNews, SandboxPolicy};
@@ -49,6 +50,7 @@ struct State {
     /// Files that our own tools are writing, each as often as they do.
     written: Vec<PathBuf>,
     kept: KeptEntries,
+    links: GitLinks,
     events: Option<PlaceEvents>,
     /// Whether the system cannot say all that happens.
     is_untold: bool,
@@ -100,6 +102,11 @@ impl PlaceWatch {
         stuck.map(|intrusion| intrusion.path).find(|path| path.symlink_metadata().is_ok())
     }
 
+    /// Returns the folders below `top` that git has as repositories of their own.
+    pub(super) fn repositories(&self, top: &Path) -> BTreeSet<PathBuf> {
+        self.state().links.below(top)
+    }
+
     /// Lets one command at a time begin.
     pub fn entrance(&self) -> MutexGuard<'_, ()> {
         self.0.entrance.lock().unwrap_or_else(PoisonError::into_inner)
@@ -124,7 +131,7 @@ impl PlaceWatch {
         let number = state.next();
         // Of other systems, the sandbox refuses what would appear.
         let places = if cfg!(target_os = "linux") { policy.vacant_places() } else { Vec::new() };
-        let inside = SandboxedCommand::new(name, is_long, places);
+        let inside = SandboxedCommand::new(name, is_long, policy, places);
         let found = inside.found.clone();
         if !inside.places.is_empty() {
             state.inside.insert(number, inside);
@@ -244,7 +251,9 @@ impl State {
     fn listen(&mut self) {
         for _ in 0..MAX_ROUNDS {
             let places = self.inside.values().flat_map(|inside| &inside.places);
-            self.is_untold = !self.events.as_mut().is_some_and(|events| events.listen(places, self.kept.paths()));
+            let tops = self.inside.values().flat_map(|inside| &inside.tops);
+            let heard = (places, tops, self.kept.paths());
+            self.is_untold = !self.events.as_mut().is_some_and(|events| events.listen(heard));
             if !self.hear().has_lost {
                 return;
             }
@@ -260,6 +269,7 @@ impl State {
         for number in over {
             self.close(number);
         }
+        self.find_repositories();
         self.listen();
         let appeared = std::mem::take(&mut self.appeared);
         for (place, runs) in self.places() {
@@ -280,6 +290,17 @@ impl State {
                 // What was put back has appeared, too.
                 self.hear();
                 self.appeared.remove(&place.path);
+            }
+        }
+    }
+
+    /// Takes in what has become a repository inside of one.
+    fn find_repositories(&mut self) {
+        let tops: BTreeSet<PathBuf> = self.inside.values().flat_map(|inside| inside.tops.iter().cloned()).collect();
+        for top in tops {
+            let links = self.links.below(&top);
+            for inside in self.inside.values_mut().filter(|inside| inside.tops.contains(&top)) {
+                inside.watch_repositories(&top, &links);
             }
         }
     }
@@ -341,6 +362,7 @@ impl State {
         let Some(outside) = self.outside.get_mut(&number).filter(|outside| !outside.is_closed) else { return };
         outside.is_closed = true;
         let outside = outside.clone();
+        self.find_repositories();
         // What came and went meanwhile may have been its doing.
         self.hear();
         for (place, runs) in self.places() {

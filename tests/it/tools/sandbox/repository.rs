@@ -213,3 +213,39 @@ async fn settings_of_editors_agents_and_packages_are_protected_as_others_are() {
         assert_eq!(std::fs::read_to_string(root.join(name)).unwrap(), "as it was", "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_repository_that_a_command_makes_is_no_part_of_the_users_own() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q"]);
+    let fsmonitor = |folder: &str| format!("git -C {folder} config core.fsmonitor '{}/evil.sh'", root.display());
+    inside.bench.put("evil.sh", "#!/bin/sh\ntouch \"${0%.sh}.ran\"\n");
+    inside.works("chmod +x evil.sh").await;
+    let commit = "git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m one";
+    let plant = |adds: &str| format!("rm -rf sub; git init -q sub; {commit}; {}; {adds}", fsmonitor("sub"));
+    let is_quiet = || {
+        git(&root, ["status", "--short"]);
+        !root.join("evil.ran").exists()
+    };
+    for adds in [
+        "git add sub 2>/dev/null",
+        "git update-index --index-version 4 && git add sub 2>/dev/null",
+        "git update-index --index-version 2 --split-index && git add sub 2>/dev/null && git update-index --split-index",
+    ] {
+        let said = inside.refused(&plant(adds)).await;
+        assert!(said.contains("sub/.git appeared while it ran"), "{adds}: {said}");
+        assert!(moved_aside(&root.join("sub"), ".git").is_some() && is_quiet(), "{adds}");
+    }
+    // What is the user's own stays, and no command changes what git obeys there.
+    git(&root, ["rm", "-q", "--cached", "sub"]);
+    std::fs::remove_dir_all(root.join("sub")).unwrap();
+    git(&root, ["init", "-q", "sub"]);
+    git(&root.join("sub"), ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"]);
+    git(&root, ["add", "sub"]);
+    inside.refused(&fsmonitor("sub")).await;
+    let rename = "python3 -c 'import os; os.rename(\"sub/.git\", \"old\")'";
+    inside.refused(&format!("{rename}; git init -q sub; {}", fsmonitor("sub"))).await;
+    inside.works(&format!("echo x > sub/a.txt; git -C sub add a.txt; {commit}")).await;
+    assert!(is_quiet());
+}
