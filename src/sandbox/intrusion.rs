@@ -41,8 +41,8 @@ pub enum PlaceNews {
     Kept { path: PathBuf, outside: String, inside: Vec<String> },
     /// Something lies where a command could have put it while a session ended that was killed.
     Left(Vec<PathBuf>),
-    /// A file that no command may write had another name, by which they could, and is a file of its own now.
-    Parted(PathBuf),
+    /// Files that no command may write had other names, by which they could, and are files of their own now.
+    Parted(Vec<PathBuf>),
 }
 
 impl Intrusion {
@@ -122,10 +122,10 @@ impl PlaceNews {
                 "Commands ran in the sandbox when Belvedere was killed, and could have made {}. Look at it if you do not know it.",
                 some_of(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()).unwrap_or_default()
             ),
-            Self::Parted(path) => format!(
-                "{} had another name, by which commands in the sandbox could write it. It is a file of its own now; what has \
-                 the other name stays as it is.",
-                shown(path)
+            Self::Parted(paths) => format!(
+                "Protected files with another name (a hard link), by which commands in the sandbox could write them, are \
+                 files of their own now: {}. What has the other name stays as it is.",
+                some_of(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()).unwrap_or_default()
             ),
             Self::Kept { path, outside, inside } => format!(
                 "{} stays: it came while `{}` ran outside of the sandbox, and {} inside. Look at it if you do not know it.",

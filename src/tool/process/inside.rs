@@ -107,7 +107,8 @@ impl Inside {
 
 /// Gives each protected file a copy to itself that has another name, by which the command could write it.
 fn part_names(policy: &SandboxPolicy, watch: &PlaceWatch) -> io::Result<()> {
-    for path in policy.files_with_other_names() {
+    let files = policy.files_with_other_names();
+    for path in &files {
         let refused = |why: &str| {
             let shown = path.display();
             io::Error::other(format!(
@@ -118,9 +119,11 @@ fn part_names(policy: &SandboxPolicy, watch: &PlaceWatch) -> io::Result<()> {
         if !watch.is_idle() {
             return Err(refused("other commands run in the sandbox. Stop them, or remove the other name"));
         }
-        renew(&path)
+        renew(path)
             .map_err(|error| refused(&format!("no copy could take its place ({error}). Remove the other name")))?;
-        watch.say(PlaceNews::Parted(path));
+    }
+    if !files.is_empty() {
+        watch.say(PlaceNews::Parted(files));
     }
     Ok(())
 }
