@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -17,6 +19,12 @@ const MODE_AT: usize = 24;
 const REPOSITORY: u32 = 0o160_000;
 /// Lengths of the names of objects, in bytes: SHA-1 and SHA-256. The index does not say which.
 const HASHES: [usize; 2] = [20, 32];
+/// Bytes of the largest index that is read: git writes one of this size for some millions of files.
+const MAX_BYTES: u64 = 512 << 20;
+/// Bytes of the longest path; a longer one cannot be opened.
+const MAX_PATH: usize = 4_096;
+/// Repositories that are kept of one index, whether they are there or not.
+const MAX_LINKS: usize = 1_000;
 /// Flag of an entry with two more bytes of flags, and the bits with the length of its path.
 const EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0FFF;
@@ -35,25 +43,34 @@ impl GitLinks {
             return links.clone();
         }
         let links: BTreeSet<PathBuf> = read(&folder, top).into_iter().map(|path| top.join(path)).collect();
-        self.0.insert(top.to_path_buf(), (state, links.clone()));
+        // Of too many, those are kept that are there, which has to be looked at again.
+        if links.len() < MAX_LINKS {
+            self.0.insert(top.to_path_buf(), (state, links.clone()));
+        }
         links
     }
 }
 
 /// Reads the index in a folder of git's. What is no index names nothing: git does not read it either.
 fn read(folder: &Path, top: &Path) -> Vec<PathBuf> {
-    let Ok(index) = std::fs::read(folder.join("index")) else { return Vec::new() };
-    let Some((mut links, shared)) = HASHES.iter().find_map(|hash| parse(&index, *hash, |mode| mode == REPOSITORY))
-    else {
+    let content = |name: &str| {
+        let mut bytes = Vec::new();
+        File::open(folder.join(name)).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)).map(|_| bytes)
+    };
+    let is_there = |path: &Path| is_below(path) && top.join(path).join(".git").symlink_metadata().is_ok();
+    let is_link = |count: usize, mode: u32, path: &Path| {
+        mode == REPOSITORY && is_below(path) && (count < MAX_LINKS || is_there(path))
+    };
+    let Ok(index) = content("index") else { return Vec::new() };
+    let Some((mut links, shared)) = HASHES.iter().find_map(|hash| parse(&index, *hash, is_link)) else {
         return Vec::new();
     };
     if let Some(shared) = shared {
         // Which of its entries the other one has replaced, and by what, is not told here.
-        let shared = std::fs::read(folder.join(format!("sharedindex.{shared}"))).unwrap_or_default();
-        let all = HASHES.iter().find_map(|hash| parse(&shared, *hash, |_| true)).unwrap_or_default().0;
-        links.extend(all.into_iter().filter(|path| top.join(path).join(".git").symlink_metadata().is_ok()));
+        let shared = content(&format!("sharedindex.{shared}")).unwrap_or_default();
+        let all = HASHES.iter().find_map(|hash| parse(&shared, *hash, |_, _, path| is_there(path)));
+        links.append(&mut all.unwrap_or_default().0);
     }
-    links.retain(|path| is_below(path));
     links
 }
 
@@ -63,9 +80,13 @@ fn is_below(path: &Path) -> bool {
     path.components().next().is_some() && path.components().all(is_plain)
 }
 
-/// Returns the paths of entries with some modes, and the name of the index that this one adds to; `None` if this is not one
-/// whose objects have names of so many bytes.
-fn parse(index: &[u8], hash: usize, is_meant: impl Fn(u32) -> bool) -> Option<(Vec<PathBuf>, Option<String>)> {
+/// Returns the paths of some entries, and the name of the index that this one adds to; `None` if this is not one whose objects
+/// have names of so many bytes. Which are meant is told by how many there are so far, the mode and the path.
+fn parse(
+    index: &[u8],
+    hash: usize,
+    is_meant: impl Fn(usize, u32, &Path) -> bool,
+) -> Option<(Vec<PathBuf>, Option<String>)> {
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     let (version, count) = (number(4)?, number(8)?);
     if !index.starts_with(b"DIRC") || !(2..=4).contains(&version) {
@@ -85,15 +106,16 @@ fn parse(index: &[u8], hash: usize, is_meant: impl Fn(u32) -> bool) -> Option<(V
         }
         let length = index.get(at..)?.iter().position(|byte| *byte == 0)?;
         path.extend_from_slice(&index[at..at + length]);
-        if path.len().min(LENGTH.into()) != usize::from(flags & LENGTH) {
+        if path.len() > MAX_PATH || path.len().min(LENGTH.into()) != usize::from(flags & LENGTH) {
             return None;
         }
         at += length + 1;
         if version < 4 {
             at = begin + (at - begin).next_multiple_of(8);
         }
-        if is_meant(number(begin + MODE_AT)?) {
-            found.push(PathBuf::from(OsStr::from_bytes(&path)));
+        let name = Path::new(OsStr::from_bytes(&path));
+        if is_meant(found.len(), number(begin + MODE_AT)?, name) {
+            found.push(name.to_path_buf());
         }
     }
     let mut shared = None;

@@ -44,11 +44,12 @@ impl SandboxedCommand {
 
     /// Adds what the index of `top` has as repositories by now: what git finds there it obeys.
     pub(super) fn watch_repositories(&mut self, top: &Path, links: &BTreeSet<PathBuf>) {
-        for path in links.iter().map(|link| link.join(".git")) {
-            if !self.covered.contains(&path) && self.places.iter().all(|place| place.path != path) {
-                self.places.push(VacantPlace { path, link: None, top: top.to_path_buf() });
-            }
-        }
+        let known: BTreeSet<&Path> = self.places.iter().map(|place| place.path.as_path()).collect();
+        let all = links.iter().map(|link| link.join(".git"));
+        let new: Vec<PathBuf> =
+            all.filter(|path| !self.covered.contains(path) && !known.contains(path.as_path())).collect();
+        let place = |path| VacantPlace { path, link: None, top: top.to_path_buf() };
+        self.places.extend(new.into_iter().map(place));
     }
 }
 

@@ -237,8 +237,13 @@ async fn a_repository_that_a_command_makes_is_no_part_of_the_users_own() {
         assert!(said.contains("sub/.git appeared while it ran"), "{adds}: {said}");
         assert!(moved_aside(&root.join("sub"), ".git").is_some() && is_quiet(), "{adds}");
     }
+    // Nor by way of more of them than can be watched.
+    let many = "for i in $(seq 1200); do printf '160000 1111111111111111111111111111111111111111\\taa%s\\n' $i; done";
+    let adds = format!("{many} | git update-index --index-info; git add sub 2>/dev/null");
+    assert!(inside.refused(&plant(&adds)).await.contains("sub/.git appeared while it ran"));
+    assert!(is_quiet());
+    git(&root, ["read-tree", "--empty"]);
     // What is the user's own stays, and no command changes what git obeys there.
-    git(&root, ["rm", "-q", "--cached", "sub"]);
     std::fs::remove_dir_all(root.join("sub")).unwrap();
     git(&root, ["init", "-q", "sub"]);
     git(&root.join("sub"), ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"]);
