@@ -72,7 +72,7 @@ impl BroughtKind {
             Self::Hook => "runs",
             Self::Variable => "sets",
             Self::Import => "imports",
-            Self::Memory => "tells agents",
+            Self::Memory => "memory file",
             Self::Server => "starts",
         }
     }
@@ -192,7 +192,11 @@ impl FolderTrust {
             (count(BroughtKind::Hook), "hook", "hooks"),
             (count(BroughtKind::Variable), "variable", "variables"),
             (count(BroughtKind::Import), "import from outside", "imports from outside"),
-            (count(BroughtKind::Memory), "memory file of a command", "memory files of commands"),
+            (
+                count(BroughtKind::Memory),
+                "memory file that a command may have written",
+                "memory files that commands may have written",
+            ),
             (count(BroughtKind::Server), "MCP server", "MCP servers"),
         ];
         let parts = words.iter().filter(|(count, ..)| *count > 0);
