@@ -3,9 +3,9 @@
 //! Owns which are installed, where their parts lie, and the files of their hooks and servers. Leaves finding them anew to
 //! `plugins`, reading skills and agents to `skill` and `library`, and what hooks and servers are to `services`. Source of the formats: the documentation of Claude Code, whose
 //! list of installed plugins is read as it is. Invariants: no part lies outside of its plugin's folder; a plugin that is
-//! switched off brings nothing; a list that cannot be read is said.
+//! switched off brings nothing, but that a project cannot switch off the hooks of the user's; a list that cannot be read is said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
@@ -25,7 +25,7 @@ const SERVERS: &str = ".mcp.json";
 const MAX_PATHS: usize = 100;
 
 /// A plugin that is in use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plugin {
     /// What stands before the names of its parts.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Plugin {
     pub root: PathBuf,
     /// What holds for its files if it lies in the project, where others may have put it.
     pub bounds: Option<DirBounds>,
-    /// Files and folders of skills, beside the usual one.
+    /// Files and folders of skills.
     pub skills: Vec<PathBuf>,
     pub commands: Vec<PathBuf>,
     pub agents: Vec<PathBuf>,
@@ -73,6 +73,16 @@ struct Installation {
     project_path: Option<PathBuf>,
 }
 
+/// A plugin that the user has installed.
+#[derive(Debug, Default)]
+struct InstalledPlugin {
+    /// What it is installed as.
+    name: Option<String>,
+    path: PathBuf,
+    /// Whether the project's settings switch it off.
+    is_off_here: bool,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PluginSettings {
@@ -102,9 +112,12 @@ impl Plugin {
     pub fn find(places: &PluginPlaces) -> (Vec<Self>, Vec<Diagnostic>) {
         let (mut plugins, mut errors) = (Vec::<Self>::new(), Vec::new());
         let installed = installed(places, &mut errors);
-        let given = places.given.iter().map(|path| (path.clone(), None));
-        for (path, name) in given.chain(installed.into_iter().map(|(name, path)| (path, Some(name)))) {
-            match Self::read(&path, name.as_deref(), places, &mut errors) {
+        let given =
+            places.given.iter().map(|path| InstalledPlugin { path: path.clone(), ..InstalledPlugin::default() });
+        for InstalledPlugin { path, name, is_off_here } in given.chain(installed) {
+            let read = Self::read(&path, name.as_deref(), places, &mut errors);
+            let read = if is_off_here { read.and_then(Self::guards) } else { read };
+            match read {
                 Some(plugin)
                     if plugins.len() < MAX_PLUGINS && plugins.iter().all(|known| known.name != plugin.name) =>
                 {
@@ -114,6 +127,12 @@ impl Plugin {
             }
         }
         (plugins, errors)
+    }
+
+    /// Returns what of it a project cannot switch off: a stranger's file does not take the user's guards away.
+    fn guards(self) -> Option<Self> {
+        let Self { name, root, bounds, hooks, .. } = self;
+        (!hooks.is_empty()).then(|| Self { name, root, bounds, hooks, ..Self::default() })
     }
 
     fn read(path: &Path, known_as: Option<&str>, places: &PluginPlaces, errors: &mut Vec<Diagnostic>) -> Option<Self> {
@@ -175,8 +194,7 @@ impl PluginPlaces {
     /// Returns the settings that switch plugins on and off.
     fn settings(&self) -> impl Iterator<Item = PathBuf> {
         let of_project = self.project.as_ref().map(|project| project.join(".claude"));
-        let folders = self.claude.iter().cloned().chain(of_project);
-        folders.flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)))
+        self.claude.iter().chain(&of_project).flat_map(|folder| settings_in(folder)).collect::<Vec<_>>().into_iter()
     }
 
     /// Returns what is wrong with files that say which plugins there are. Blocks.
@@ -194,26 +212,36 @@ impl PluginPlaces {
     }
 }
 
-/// Returns the installed plugins that are switched on here, each with its folder.
-fn installed(places: &PluginPlaces, errors: &mut Vec<Diagnostic>) -> Vec<(String, PathBuf)> {
+fn settings_in(folder: &Path) -> [PathBuf; 2] {
+    ["settings.json", "settings.local.json"].map(|name| folder.join(name))
+}
+
+/// Returns the installed plugins that the user has not switched off.
+fn installed(places: &PluginPlaces, errors: &mut Vec<Diagnostic>) -> Vec<InstalledPlugin> {
     let list = places.list().and_then(|list| json::<InstalledPlugins>(&list, errors)).unwrap_or_default();
     if list.plugins.is_empty() {
         return Vec::new();
     }
     // What is wrong with these files is said where their rules are read.
-    let settings: Vec<PluginSettings> = places.settings().filter_map(|file| json(&file, &mut Vec::new())).collect();
+    let off = |folder: Option<PathBuf>| {
+        let files = folder.iter().flat_map(|folder| settings_in(folder));
+        let settings = files.filter_map(|file| json::<PluginSettings>(&file, &mut Vec::new()));
+        let switches = settings.flat_map(|settings| settings.enabled_plugins);
+        switches.filter(|(_, is_on)| *is_on == Value::Bool(false)).map(|(id, _)| id).collect::<BTreeSet<String>>()
+    };
     let project = places.project.as_deref();
-    let is_off =
-        |id: &str| settings.iter().any(|settings| settings.enabled_plugins.get(id) == Some(&Value::Bool(false)));
-    let on = list.plugins.into_iter().filter(|(id, _)| !is_off(id));
+    let (off, off_here) = (off(places.claude.clone()), off(project.map(|project| project.join(".claude"))));
+    let on = list.plugins.into_iter().filter(|(id, _)| !off.contains(id));
     on.filter_map(|(id, value)| {
+        let is_off_here = off_here.contains(&id);
         let name = id.split('@').next().unwrap_or(&id).to_owned();
         let each = match value {
             Value::Array(each) => each,
             one => vec![one],
         };
         let mut each = each.into_iter().filter_map(|value| serde_json::from_value::<Installation>(value).ok());
-        Some((name, each.find(|one| one.is_for(project))?.install_path))
+        let path = each.find(|one| one.is_for(project))?.install_path;
+        Some(InstalledPlugin { name: Some(name), path, is_off_here })
     })
     .collect()
 }

@@ -56,6 +56,10 @@ fn both_versions_of_the_list_are_read_and_switches_are_kept() {
     assert!(errors.len() == 1 && errors[0].contains("plugin skipped"), "{errors:?}");
     super::put(&shelf.path(".claude/settings.json"), r#"{"enabledPlugins": {"tea@shop": false}}"#);
     assert!(found(&shelf, &[]).0.is_empty(), "a project may switch one off");
+    super::put(&shelf.path("~/cache/tea/1.0/hooks/hooks.json"), r#"{"hooks": {"Stop": []}}"#);
+    super::put(&shelf.path("~/cache/tea/1.0/skills/pour/SKILL.md"), "Pour.");
+    let guards = found(&shelf, &[]).0.pop().unwrap();
+    assert!(!guards.hooks.is_empty() && guards.skills.is_empty(), "but not the user's guards: {guards:?}");
     list("{ no json".to_owned());
     let (plugins, errors) = found(&shelf, &["~/cache/tea/1.0"]);
     assert_eq!(names(&plugins), ["tea"], "one that is given is used");
