@@ -15,7 +15,7 @@ use super::ServiceSearch;
 const RESERVED: [&str; 3] = ["offline", "demo", "scripted"];
 const MAX_NAME_CHARS: usize = 40;
 /// Headers that the program writes itself, or that hold what belongs into a variable.
-const OWN_HEADERS: [&str; 11] = [
+const OWN_HEADERS: [&str; 12] = [
     "accept",
     "accept-encoding",
     "api-key",
@@ -27,6 +27,7 @@ const OWN_HEADERS: [&str; 11] = [
     "proxy-authorization",
     "transfer-encoding",
     "x-api-key",
+    "x-goog-api-key",
 ];
 
 /// A service, as `[providers.NAME]` describes it.
@@ -46,6 +47,9 @@ pub struct ProviderRow {
     /// Variable that says where the server is: `host`, `host:port`, `:port` or an address.
     pub host_env: Option<String>,
     pub key_env: Option<String>,
+    /// Other variables that may hold the key, if that one is not set.
+    #[serde(default)]
+    pub other_key_envs: Vec<String>,
     /// Header that carries the key, if not the one of the wire format.
     pub key_header: Option<String>,
     /// Variable that holds a token, which is sent as `Authorization: Bearer` if there is no key.
@@ -84,6 +88,8 @@ pub enum WireFormat {
     OpenAi,
     /// The Responses API.
     Responses,
+    /// The API of Gemini.
+    Gemini,
 }
 
 impl WireFormat {
@@ -128,7 +134,8 @@ impl ProviderRow {
         if RESERVED.contains(&name) {
             return Err("this name has another meaning; choose another one".to_owned());
         }
-        for variable in [&self.url_env, &self.host_env, &self.key_env, &self.token_env].into_iter().flatten() {
+        let named = [&self.url_env, &self.host_env, &self.key_env, &self.token_env].into_iter().flatten();
+        for variable in named.chain(&self.other_key_envs) {
             if !is_variable(variable) {
                 // Nor is it shown: it may be a key.
                 return Err("a variable name is made of A-Z, 0-9 and `_`; a key itself is `api_key`".to_owned());
@@ -159,6 +166,7 @@ impl ProviderRow {
         self.key_header.as_deref().unwrap_or(match self.wire {
             WireFormat::Anthropic => "x-api-key",
             WireFormat::OpenAi | WireFormat::Responses => "authorization",
+            WireFormat::Gemini => "x-goog-api-key",
         })
     }
 
@@ -168,7 +176,7 @@ impl ProviderRow {
     }
 
     pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
-        [&self.key_env, &self.token_env].into_iter().flatten().map(String::as_str)
+        [&self.key_env, &self.token_env].into_iter().flatten().chain(&self.other_key_envs).map(String::as_str)
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Endpoint {
 pub struct ModelEndpoint {
     pub endpoint: Endpoint,
     pub model: String,
+    /// The size of its context in tokens, if its server has said it.
+    pub context_window: Option<u64>,
 }
 
 impl Endpoint {
@@ -170,6 +172,7 @@ pub fn connect(chosen: ModelEndpoint, rate_limiters: &RateLimiters) -> (Arc<dyn 
     let gate = rate_limiters.of(&chosen.endpoint);
     let Endpoint { provider: row, base, credential, .. } = chosen.endpoint;
     let mut model = model::lookup(&row, &chosen.model);
+    model.context_window = chosen.context_window.or(model.context_window);
     if is_loopback(&base) && !row.local {
         // What a gateway asks for it, if anything, is not known.
         model.price = None;
@@ -246,5 +249,5 @@ fn at(
     }
     let id = model.map(|name| model::lookup(row, name).id);
     let model = id.or_else(|| row.model.clone()).ok_or(ChoiceError::MissingModel { provider })?;
-    Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model }))
+    Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model, context_window: None }))
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::choice::{Endpoint, ModelEndpoint};
 use super::http::Http;
+use super::lenient::Text;
 use super::openai::normalised;
 use super::{ErrorKind, ProviderError};
 use crate::message::{WireFormat, sanitize_line};
@@ -22,10 +23,13 @@ pub const BUDGET: Duration = Duration::from_millis(200);
 pub const NAMED_TIMEOUT: Duration = Duration::from_secs(20);
 /// Models of a server that an error names.
 const NAMED_MODELS: usize = 5;
-/// Where a service lists its models.
-const ANTHROPIC_LIST: &str = "/models";
+/// Where a service lists its models: all at once, as far as it lets us.
+const ANTHROPIC_LIST: &str = "/models?limit=1000";
+const GEMINI_LIST: &str = "/models?pageSize=1000";
 /// Longest list of models that is read.
 const LIST_CAP: usize = 1024 * 1024;
+/// Smallest context that a list is believed, in tokens.
+const LEAST_WINDOW: u64 = 1_024;
 
 /// An address where no model was found that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,10 +120,14 @@ pub async fn find_local_server(
             endpoint.service().key().await.map_err(|error| miss(Why::Refused(error, None)))?;
             let models = tokio::time::timeout(time, models_of(endpoint)).await.unwrap_or(Err(Why::Late));
             let models = models.map_err(miss)?;
-            let fits = |id: &&String| wanted.map_or_else(|| writes_text(id), |wanted| is_same_model(id, wanted));
+            let fits = |model: &&ListedModel| {
+                wanted.map_or_else(|| writes_text(&model.id), |wanted| is_same_model(&model.id, wanted))
+            };
             match models.iter().find(fits).cloned() {
-                Some(model) => Ok(ModelEndpoint { endpoint: endpoint.clone(), model }),
-                None => Err(miss(Why::Lacks(models))),
+                Some(ListedModel { id: model, context_window }) => {
+                    Ok(ModelEndpoint { endpoint: endpoint.clone(), model, context_window })
+                }
+                None => Err(miss(Why::Lacks(models.into_iter().map(|model| model.id).collect()))),
             }
         })
         .collect();
@@ -133,43 +141,104 @@ pub async fn find_local_server(
     Err(misses)
 }
 
-/// Returns the ids of the models that a service lists and that write text.
-pub(super) async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, Why> {
+/// A model as its service lists it: each in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ListedModel {
+    pub(super) id: String,
+    /// In tokens, where the service says it.
+    pub(super) context_window: Option<u64>,
+}
+
+/// Returns the models that a service lists and that write text.
+pub(super) async fn listed(endpoint: &Endpoint) -> Result<Vec<ListedModel>, Why> {
     let mut models = match endpoint.provider.wire {
         WireFormat::OpenAi | WireFormat::Responses => models_of(endpoint).await?,
         WireFormat::Anthropic => {
-            let http = Http::new(endpoint.service(), &endpoint.base);
-            let body =
-                http.get(ANTHROPIC_LIST, LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))?;
-            let listing: Listing = serde_json::from_slice(&body).map_err(|_| Why::NoList)?;
-            listing.data.unwrap_or_default().into_iter().map(|model| model.id).collect()
+            let body = list(&Http::new(endpoint.service(), &endpoint.base), ANTHROPIC_LIST).await?;
+            read::<Listing<'_>>(&body)?.models()
+        }
+        WireFormat::Gemini => {
+            let body = list(&Http::new(endpoint.service(), &endpoint.base), GEMINI_LIST).await?;
+            read::<GeminiListing<'_>>(&body)?.models()
         }
     };
-    models.retain(|id| writes_text(id));
+    models.retain(|model| writes_text(&model.id));
     Ok(models)
 }
 
 #[derive(Deserialize)]
-struct Listing {
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Listing<'a> {
     #[serde(default)]
     object: String,
     /// Ollama sends null where there is none.
-    data: Option<Vec<Listed>>,
+    data: Option<Vec<Listed<'a>>>,
+}
+
+/// A model of a list. Each service has its own word for the size of the context.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Listed<'a> {
+    id: String,
+    #[serde(default, alias = "context_window", alias = "max_context_length", alias = "max_model_len")]
+    #[serde(alias = "max_input_tokens")]
+    context_length: Text<'a>,
+}
+
+impl Listing<'_> {
+    fn models(self) -> Vec<ListedModel> {
+        let model = |listed: Listed<'_>| ListedModel { context_window: window(&listed.context_length), id: listed.id };
+        self.data.unwrap_or_default().into_iter().map(model).collect()
+    }
 }
 
 #[derive(Deserialize)]
-struct Listed {
-    id: String,
+#[serde(bound(deserialize = "'de: 'a"))]
+struct GeminiListing<'a> {
+    models: Vec<GeminiListed<'a>>,
 }
 
-async fn models_of(endpoint: &Endpoint) -> Result<Vec<String>, Why> {
-    let http = Http::at(endpoint.service(), normalised(&endpoint.base));
-    let body = http.get("/models", LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))?;
-    let listing: Listing = serde_json::from_slice(&body).map_err(|_| Why::NoList)?;
-    if listing.object != "list" {
-        return Err(Why::NoList);
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct GeminiListed<'a> {
+    name: String,
+    #[serde(default)]
+    input_token_limit: Text<'a>,
+    #[serde(default)]
+    supported_generation_methods: Option<Vec<String>>,
+}
+
+impl GeminiListing<'_> {
+    fn models(self) -> Vec<ListedModel> {
+        let answers = |listed: &GeminiListed<'_>| {
+            let methods = listed.supported_generation_methods.as_ref();
+            methods.is_none_or(|methods| methods.iter().any(|method| method == "generateContent"))
+        };
+        let model = |listed: GeminiListed<'_>| ListedModel {
+            id: listed.name.strip_prefix("models/").unwrap_or(&listed.name).to_owned(),
+            context_window: window(&listed.input_token_limit),
+        };
+        self.models.into_iter().filter(answers).map(model).collect()
     }
-    Ok(listing.data.unwrap_or_default().into_iter().map(|model| model.id).collect())
+}
+
+/// Returns the size of a context as a list says it; a model that holds next to nothing is a mistake of the list.
+fn window(tokens: &Text<'_>) -> Option<u64> {
+    tokens.tokens().filter(|tokens| *tokens >= LEAST_WINDOW)
+}
+
+async fn list(http: &Http, path: &str) -> Result<Vec<u8>, Why> {
+    http.get(path, LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Why> {
+    serde_json::from_slice(body).map_err(|_| Why::NoList)
+}
+
+async fn models_of(endpoint: &Endpoint) -> Result<Vec<ListedModel>, Why> {
+    let body = list(&Http::at(endpoint.service(), normalised(&endpoint.base)), "/models").await?;
+    let listing: Listing<'_> = read(&body)?;
+    if listing.object == "list" { Ok(listing.models()) } else { Err(Why::NoList) }
 }
 
 /// Ollama lists `qwen3:latest` for what people call `qwen3`.
@@ -180,6 +249,6 @@ fn is_same_model(id: &str, wanted: &str) -> bool {
 /// Returns `true` if the name is that of a model that writes text, and not vectors, speech or rankings.
 fn writes_text(id: &str) -> bool {
     let id = id.to_lowercase();
-    let others = ["embed", "bge-", "minilm", "gte-", "e5-", "rerank", "whisper", "tts", "clip"];
+    let others = ["embed", "bge-", "minilm", "gte-", "e5-", "rerank", "whisper", "tts", "clip", "-image"];
     !id.is_empty() && !others.iter().any(|word| id.contains(word))
 }

@@ -235,7 +235,11 @@ impl Http {
 
     fn url(&self, path: &str) -> Url {
         let mut url = self.base.clone();
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        if query.is_some() {
+            url.set_query(query);
+        }
         url
     }
 
@@ -315,7 +319,7 @@ impl Provider for Http {
             let request = if lacks_documents { without_documents(request) } else { request };
             let request = if lacks_pictures { without_pictures(request) } else { request };
             let (body, held) = (api.body)(&request, dialect_at(&self.service.row, &self.base), may_think)?;
-            let answer = self.post(api.path, api.headers, body).await;
+            let answer = self.post(&(api.path)(&request.model), api.headers, body).await;
             let answer = answer.map_err(|error| self.learned.explain(error, &request.model, &held))?;
             let feed = (api.feed)(self.service.clone()).bounded(ReplySize::of_tokens(request.max_output_tokens));
             stream::events(self.clone(), answer, feed).await

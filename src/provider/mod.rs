@@ -17,6 +17,7 @@ mod connect;
 pub mod discover;
 mod error;
 mod feed;
+pub mod gemini;
 mod http;
 mod key;
 mod learned;

@@ -12,7 +12,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
 use super::choice::Endpoint;
-use super::discover::listed;
+use super::discover::{ListedModel, listed};
 use super::table::ProviderEnv;
 use super::{Price, model};
 use crate::message::ProviderRow;
@@ -40,6 +40,11 @@ impl OfferedModel {
     /// Returns the name by which it is chosen.
     pub fn name(&self) -> String {
         if self.id == self.provider { self.id.clone() } else { format!("{}/{}", self.provider, self.id) }
+    }
+
+    fn listed(row: &ProviderRow, listed: &ListedModel, env: &ProviderEnv) -> Self {
+        let known = Self::of(row, &listed.id, env, true);
+        Self { context_window: listed.context_window.or(known.context_window), ..known }
     }
 
     fn of(row: &ProviderRow, id: &str, env: &ProviderEnv, is_listed: bool) -> Self {
@@ -75,8 +80,9 @@ pub async fn offered(env: &ProviderEnv) -> Vec<OfferedModel> {
         .enumerate()
         .map(|(at, row)| async move {
             let endpoint = Endpoint::at_hand(row, env).ok().filter(|endpoint| endpoint.credential.is_at_hand())?;
-            let ids = tokio::time::timeout(TIMEOUT, listed(&endpoint)).await.ok()?.ok()?;
-            let models = ids.iter().take(MAX_OF_ONE).map(|id| OfferedModel::of(row, id, env, true)).collect::<Vec<_>>();
+            let listed = tokio::time::timeout(TIMEOUT, listed(&endpoint)).await.ok()?.ok()?;
+            let models: Vec<_> =
+                listed.iter().take(MAX_OF_ONE).map(|model| OfferedModel::listed(row, model, env)).collect();
             Some((at, models))
         })
         .collect();

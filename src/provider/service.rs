@@ -20,6 +20,8 @@ use crate::message::{ProviderRow, Secret};
 
 /// Longest detail of an error, in characters.
 pub const DETAIL_CHARS: usize = 300;
+/// Most details of an error that are read, and parts of each.
+const MAX_DETAILS: usize = 16;
 /// Least length of a key that is blotted out. Shorter ones, such as `test`, are no secret but parts of words.
 const LEAST_SECRET: usize = 8;
 
@@ -177,7 +179,7 @@ impl Service {
             message => message.to_owned(),
         };
         let words = if status == 404 && !self.is_at_home { format!("{path}: {words}") } else { words };
-        self.error_after(kind, &words, wait_of(headers))
+        self.error_after(kind, &words, wait_of(headers).or(said.wait))
     }
 
     /// Returns the error for an error object that arrived inside a stream or with a status of success.
@@ -188,7 +190,7 @@ impl Service {
             Some(status) => kind_of_status(status, &said),
             None => kind_of_words(&said),
         };
-        self.error(kind, words)
+        self.error_after(kind, words, said.wait)
     }
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
@@ -201,12 +203,15 @@ impl Service {
 }
 
 /// What an error body says, whichever of the usual shapes it has.
+#[derive(Default)]
 struct Said {
     message: String,
-    /// `type` and `code`, in lower case.
+    /// `type`, `code`, Google's `status` and the reasons in its details, in lower case.
     kind: String,
     /// A code that is an HTTP status.
     status: Option<u16>,
+    /// How long Google's details ask to wait.
+    wait: Option<Duration>,
 }
 
 impl Said {
@@ -216,8 +221,8 @@ impl Said {
             Ok(Value::Array(mut items)) if !items.is_empty() => Self::of(&items.swap_remove(0)),
             Ok(value) => Self::of(&value),
             // A proxy's web page says nothing a user can act on.
-            Err(_) if body.starts_with('<') => Self { message: String::new(), kind: String::new(), status: None },
-            Err(_) => Self { message: body.to_owned(), kind: String::new(), status: None },
+            Err(_) if body.starts_with('<') => Self::default(),
+            Err(_) => Self { message: body.to_owned(), ..Self::default() },
         }
     }
 
@@ -242,7 +247,16 @@ impl Said {
             .and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()))
             .and_then(|code| u16::try_from(code).ok())
             .filter(|code| (400..600).contains(code));
-        Self { message, kind: format!("{} {}", text("type"), text("code")).to_lowercase(), status }
+        let mut kind = format!("{} {} {}", text("type"), text("code"), text("status")).to_lowercase();
+        let mut wait = None;
+        for detail in error.get("details").and_then(Value::as_array).into_iter().flatten().take(MAX_DETAILS) {
+            wait = wait.or_else(|| retry_delay(detail));
+            for reason in reasons(detail) {
+                kind.push(' ');
+                kind.extend(reason.chars().take(DETAIL_CHARS).flat_map(char::to_lowercase));
+            }
+        }
+        Self { message, kind, status, wait }
     }
 
     fn is_about_load(&self) -> bool {
@@ -282,8 +296,9 @@ pub(super) fn place(base: &Url) -> String {
 fn kind_of_status(status: u16, said: &Said) -> ErrorKind {
     match status {
         401 | 403 => ErrorKind::Authentication,
-        // No wait mends an empty account.
-        429 if said.kind.contains("quota") || said.kind.contains("billing") => ErrorKind::BadRequest,
+        _ if said.kind.contains("api_key_invalid") => ErrorKind::Authentication,
+        // No wait mends an empty account, or a day that is used up.
+        429 if ["quota", "billing", "perday"].iter().any(|word| said.kind.contains(word)) => ErrorKind::BadRequest,
         429 => ErrorKind::RateLimit,
         404 => ErrorKind::NotFound,
         413 => ErrorKind::ContextTooLong,
@@ -301,11 +316,11 @@ fn kind_of_words(said: &Said) -> ErrorKind {
     let is = |words: &[&str]| words.iter().any(|word| said.kind.contains(word));
     if said.is_about_length() || is(&["request_too_large"]) {
         ErrorKind::ContextTooLong
-    } else if is(&["authentication", "permission", "invalid_api_key"]) {
+    } else if is(&["authentication", "permission", "invalid_api_key", "unauthenticated", "api_key_invalid"]) {
         ErrorKind::Authentication
     } else if is(&["insufficient_quota", "billing"]) {
         ErrorKind::BadRequest
-    } else if is(&["rate_limit"]) {
+    } else if is(&["rate_limit", "resource_exhausted"]) {
         ErrorKind::RateLimit
     } else if said.is_about_load() || is(&["unavailable"]) {
         ErrorKind::Overloaded
@@ -316,6 +331,20 @@ fn kind_of_words(said: &Said) -> ErrorKind {
     } else {
         ErrorKind::BadRequest
     }
+}
+
+/// Returns the wait that a detail of Google's errors asks for (`google.rpc.RetryInfo`): seconds such as `34.5s`.
+fn retry_delay(detail: &Value) -> Option<Duration> {
+    let seconds = detail.get("retryDelay")?.as_str()?.strip_suffix('s')?;
+    Duration::try_from_secs_f64(seconds.parse().ok()?).ok()
+}
+
+/// Returns the reasons that such a detail names: of an error (`ErrorInfo`), and which limits were passed (`QuotaFailure`).
+fn reasons(detail: &Value) -> impl Iterator<Item = &str> {
+    let violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten().take(MAX_DETAILS);
+    let limits =
+        violations.filter_map(|violation| violation.get("quotaId")?.as_str()).filter(|id| id.contains("PerDay"));
+    detail.get("reason").and_then(Value::as_str).into_iter().chain(limits)
 }
 
 /// Reads how long a server asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110 §10.2.3).

@@ -26,5 +26,6 @@ fn word(format: WireFormat) -> Option<&'static str> {
     match format {
         WireFormat::Anthropic | WireFormat::OpenAi => None,
         WireFormat::Responses => Some("responses"),
+        WireFormat::Gemini => Some("gemini"),
     }
 }

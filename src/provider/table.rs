@@ -121,10 +121,8 @@ impl ProviderEnv {
     /// Reads the variables that the rows name. Blank ones count as not set.
     #[must_use]
     pub fn new(table: ProviderTable, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let named = |row: &Arc<ProviderRow>| {
-            [row.url_env.clone(), row.host_env.clone(), row.key_env.clone(), row.token_env.clone()]
-        };
-        let names = table.rows().flat_map(named).flatten();
+        let places = |row: &Arc<ProviderRow>| [row.url_env.clone(), row.host_env.clone()].into_iter().flatten();
+        let names = table.rows().flat_map(places).chain(table.secret_variables().map(str::to_owned));
         let variables = names.filter_map(|name| Some((name.clone(), Secret::new(&variable(&name)?)?))).collect();
         Self { table, variables, credentials: BTreeMap::new() }
     }
@@ -156,7 +154,8 @@ impl ProviderEnv {
     }
 
     pub(super) fn credential(&self, row: &ProviderRow) -> Credential {
-        match (self.get(row.key_env.as_ref()), self.get(row.token_env.as_ref())) {
+        let key = row.key_env.iter().chain(&row.other_key_envs).find_map(|name| self.get(Some(name)));
+        match (key, self.get(row.token_env.as_ref())) {
             (Some(key), _) => Credential::Key(key.clone()),
             (None, Some(token)) => Credential::Token(token.clone()),
             (None, None) => self.credentials.get(&row.name).cloned().unwrap_or(Credential::None),

@@ -5,19 +5,21 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use reqwest::Url;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Feature, Feed, ProviderError, Request, Service, anthropic, openai, responses};
+use super::{Feature, Feed, ProviderError, Request, Service, anthropic, gemini, openai, responses};
 use crate::message::{Attachment, Dialect, ResultPart, ToolInput, ToolResult, WireFormat, picture_numbers};
 
 /// How one wire format is spoken.
 pub(super) struct WireApi {
     /// Returns the address below which the paths of the API lie.
     pub(super) base: fn(&Url) -> Url,
-    pub(super) path: &'static str,
+    /// Returns where requests for a model go, with the query if there is one.
+    pub(super) path: fn(&str) -> String,
     pub(super) headers: &'static [(&'static str, &'static str)],
     pub(super) body: BodyWriter,
     pub(super) feed: fn(Service) -> Feed,
@@ -33,6 +35,7 @@ impl WireApi {
             WireFormat::Anthropic => &anthropic::API,
             WireFormat::OpenAi => &openai::API,
             WireFormat::Responses => &responses::API,
+            WireFormat::Gemini => &gemini::API,
         }
     }
 }
@@ -84,6 +87,20 @@ pub(super) fn identifier<'a>(text: &'a str, most: usize, otherwise: &'static str
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().take(most).map(|c| if fits(c) { c } else { '_' }).collect())
+}
+
+/// Returns a name as one piece of a path: whoever chose it, it leads nowhere else.
+pub(super) fn path_segment(name: &str) -> String {
+    let mut segment = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        // A piece of dots only would lead upwards.
+        if byte.is_ascii_alphanumeric() || b"-_~@:".contains(&byte) || (byte == b'.' && !name.starts_with('.')) {
+            segment.push(char::from(byte));
+        } else {
+            let _ = write!(segment, "%{byte:02X}");
+        }
+    }
+    segment
 }
 
 /// Returns the text of a result. OpenAI's APIs know no failed results, so the text says it; and they want a text.

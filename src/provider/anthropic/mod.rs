@@ -17,7 +17,7 @@ mod wire;
 
 pub(super) const API: WireApi = WireApi {
     base: api_base,
-    path: "/messages",
+    path: |_| "/messages".to_owned(),
     headers: &[("anthropic-version", "2023-06-01")],
     body: request_body,
     feed,

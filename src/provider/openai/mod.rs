@@ -16,7 +16,7 @@ mod decode;
 mod wire;
 
 pub(super) const API: WireApi =
-    WireApi { base: normalised, path: "/chat/completions", headers: &[], body: request_body, feed };
+    WireApi { base: normalised, path: |_| "/chat/completions".to_owned(), headers: &[], body: request_body, feed };
 
 /// Returns the address below which `/chat/completions` and `/models` lie. Without a path, `/v1` is meant.
 pub(super) fn normalised(base: &Url) -> Url {

@@ -16,7 +16,8 @@ use crate::message::Dialect;
 mod decode;
 mod wire;
 
-pub(super) const API: WireApi = WireApi { base, path: "/responses", headers: &[], body: request_body, feed };
+pub(super) const API: WireApi =
+    WireApi { base, path: |_| "/responses".to_owned(), headers: &[], body: request_body, feed };
 
 /// Returns the address below which `/responses` and `/models` lie.
 fn base(base: &Url) -> Url {

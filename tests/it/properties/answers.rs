@@ -6,7 +6,7 @@ use std::sync::Arc;
 use belvedere::message::Secret;
 use belvedere::network::sse::{Parser, SseEvent, TooLarge};
 use belvedere::provider::table::ProviderTable;
-use belvedere::provider::{Credential, ErrorKind, Feed, ReplySize, Service, StreamEvent, anthropic, openai};
+use belvedere::provider::{Credential, ErrorKind, Feed, ReplySize, Service, StreamEvent, anthropic, gemini, openai};
 
 use super::Choices;
 
@@ -14,7 +14,8 @@ use super::Choices;
 const PART_COST: usize = 256;
 
 type NewFeed = fn(Service) -> Feed;
-const FORMATS: [(&str, NewFeed); 2] = [("anthropic", anthropic::feed), ("openai", openai::feed)];
+const FORMATS: [(&str, NewFeed); 3] =
+    [("anthropic", anthropic::feed), ("openai", openai::feed), ("gemini", gemini::feed)];
 
 /// An answer, without where its texts were divided.
 #[derive(Debug, Default, PartialEq)]

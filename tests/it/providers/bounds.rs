@@ -2,7 +2,7 @@
 
 use belvedere::agent::turn::{Turn, TurnBuilder};
 use belvedere::message::{AgentId, Block, ToolInput};
-use belvedere::provider::{Feed, ReplySize, StopReason, StreamEvent, anthropic, openai};
+use belvedere::provider::{Feed, ReplySize, StopReason, StreamEvent, anthropic, gemini, openai};
 
 use super::{fixture, service};
 use crate::support::Dice;
@@ -16,6 +16,14 @@ fn claude() -> Feed {
 
 fn gpt() -> Feed {
     openai::feed(service("openai"))
+}
+
+fn google() -> Feed {
+    gemini::feed(service("gemini"))
+}
+
+fn part(json: &str) -> String {
+    data(&format!(r#"{{"candidates":[{{"content":{{"parts":[{json}]}}}}]}}"#))
 }
 
 /// What came of a stream, and how much of it was read.
@@ -86,7 +94,7 @@ fn chunk(delta: &str) -> String {
 type Case = (&'static str, fn() -> Feed, fn(usize) -> String);
 
 /// Streams without an end, each of its own kind.
-const ENDLESS: [Case; 22] = [
+const ENDLESS: [Case; 26] = [
     ("text", claude, |_| delta("text_delta", "text", &"a".repeat(5_000))),
     ("wide text", claude, |_| delta("text_delta", "text", &"中".repeat(1_001))),
     ("text in one event", claude, |_| delta("text_delta", "text", &"a".repeat(900_000))),
@@ -124,6 +132,10 @@ const ENDLESS: [Case; 22] = [
     ("input without a name", gpt, |_| {
         chunk(&format!(r#"{{"tool_calls":[{{"index":0,"function":{{"arguments":"{}"}}}}]}}"#, "a".repeat(5_000)))
     }),
+    ("text", google, |_| part(&format!(r#"{{"text":"{}"}}"#, "a".repeat(5_000)))),
+    ("thinking", google, |_| part(&format!(r#"{{"text":"{}","thought":true}}"#, "a".repeat(5_000)))),
+    ("calls", google, |_| part(r#"{"functionCall":{"name":"LS","args":{"path":"a"}}}"#)),
+    ("signatures", google, |_| part(&format!(r#"{{"text":"","thoughtSignature":"{}"}}"#, "a".repeat(5_000)))),
     ("a name that is repeated", gpt, |_| {
         chunk(r#"{"tool_calls":[{"index":0,"function":{"name":"LS","arguments":"{\"a\":\"}"}}]}"#)
     }),
@@ -224,6 +236,10 @@ fn a_thousand_damaged_streams_are_neither_believed_whole_nor_fatal() {
             ("ollama_whole_calls", gpt),
             ("interleaved", gpt),
             ("function_call", gpt),
+            ("gemini_text", google),
+            ("gemini_tools", google),
+            ("gemini_thinking", google),
+            ("gemini_usage", google),
         ]);
         let mut bytes = fixture(&format!("{name}.sse"));
         for _ in 0..=dice.roll(3) {
@@ -242,7 +258,7 @@ fn a_thousand_damaged_streams_are_neither_believed_whole_nor_fatal() {
         assert!(held(&turn) <= SIZE.content, "{number}");
         assert_eq!(stopped, result.is_ok(), "{number}: {result:?}");
         let text = String::from_utf8_lossy(&bytes);
-        let marks = ["stop_reason", "message_stop", "finish_reason", "[DONE]"];
+        let marks = ["stop_reason", "message_stop", "finish_reason", "[DONE]", "finishReason"];
         assert!(!stopped || marks.iter().any(|mark| text.contains(mark)), "{number}: whole without an end: {text}");
         whole += u32::from(stopped);
         failed += u32::from(!stopped);

@@ -19,11 +19,11 @@ fn env_of(table: ProviderTable, set: &[(&str, &str)]) -> ProviderEnv {
 /// Says a choice in one line.
 fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
     match choice {
-        Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model })) => {
+        Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model, .. })) => {
             let key = match (endpoint.provider.wire, endpoint.credential) {
                 (_, Credential::None) => "none",
-                (WireFormat::Anthropic, Credential::Key(_) | Credential::Fetched(_)) => "key",
-                (WireFormat::Anthropic, Credential::Token(_)) => "token",
+                (WireFormat::Anthropic | WireFormat::Gemini, Credential::Key(_) | Credential::Fetched(_)) => "key",
+                (WireFormat::Anthropic | WireFormat::Gemini, Credential::Token(_)) => "token",
                 (WireFormat::OpenAi | WireFormat::Responses, _) => "bearer",
             };
             let provider = &endpoint.provider.name;

@@ -1,7 +1,7 @@
 //! One list that the decoders of all wire formats pass, on recorded bytes cut at every size.
 
 use belvedere::message::Usage;
-use belvedere::provider::{ErrorKind, Feed, StopReason, anthropic, openai, responses};
+use belvedere::provider::{ErrorKind, Feed, StopReason, anthropic, gemini, openai, responses};
 use proptest::prelude::*;
 
 use super::{Answer, decode, fixture, object, service};
@@ -14,7 +14,7 @@ struct Format {
     stopped: fn(&str) -> String,
 }
 
-const FORMATS: [Format; 3] = [
+const FORMATS: [Format; 4] = [
     Format {
         name: "anthropic",
         feed: || anthropic::feed(service("anthropic")),
@@ -61,6 +61,18 @@ const FORMATS: [Format; 3] = [
                 "data: {{\"type\":\"response.incomplete\",\"response\":{{\"incomplete_details\":{{\"reason\":\"{reason}\"}}}}}}\n\n"
             ),
         },
+    },
+    Format {
+        name: "gemini",
+        feed: || gemini::feed(service("gemini")),
+        stops: &[
+            ("STOP", StopReason::EndTurn),
+            ("MAX_TOKENS", StopReason::MaxTokens),
+            ("SAFETY", StopReason::Refusal),
+            ("RECITATION", StopReason::Refusal),
+            ("PROHIBITED_CONTENT", StopReason::Refusal),
+        ],
+        stopped: |reason| format!("data: {{\"candidates\":[{{\"finishReason\":\"{reason}\"}}]}}\n\n"),
     },
 ];
 
@@ -119,6 +131,9 @@ fn every_case_gives_the_same_answer_however_the_bytes_are_cut() {
             match (case, format.name) {
                 ("thinking", "anthropic") => "EqQBCg+/IYw==".clone_into(&mut expected.signature),
                 ("thinking", "responses") => "responses:gAAAAABo+/c=".clone_into(&mut expected.signature),
+                ("thinking", "gemini") => "gemini:call:CrwBAXLI+/c=".clone_into(&mut expected.signature),
+                // It does not count what it keeps.
+                ("usage", "gemini") => expected.usage.cache_write = 0,
                 _ => {}
             }
             for size in 1..=bytes.len() {
@@ -165,7 +180,7 @@ fn bears(format: &Format, bytes: &[u8], expected: &Answer, what: &str) {
 
 #[test]
 fn what_is_not_known_or_of_another_type_is_passed_over() {
-    let strange: [&[&str]; 3] = [
+    let strange: [&[&str]; 4] = [
         &[
             r#"{"type":"content_block_start","index":7,"content_block":{"type":"hologram","data":[1,2],"text":{"a":1},"input":5}}"#,
             r#"{"type":"content_block_delta","index":7,"delta":{"type":"hologram_delta","text":["a"],"partial_json":"{"}}"#,
@@ -200,6 +215,15 @@ fn what_is_not_known_or_of_another_type_is_passed_over() {
             r#"{"type":7}"#,
             r#"{"kind":"none"}"#,
         ],
+        &[
+            r#"{"candidates":"none","usageMetadata":7,"promptFeedback":[]}"#,
+            r#"{"candidates":[5,{"content":"x"}]}"#,
+            r#"{"candidates":[{"content":{"parts":{"text":"x"}},"finishReason":null}]}"#,
+            r#"{"candidates":[{"content":{"parts":[7,{"functionCall":"Read"},{"executableCode":{"code":"x"}},{"text":{"a":1}}]}}]}"#,
+            r#"{"candidates":[{"content":{"parts":[{"text":"","thought":"yes","thoughtSignature":null}]}}]}"#,
+            r#"{"candidates":[],"promptFeedback":{"safetyRatings":[]},"usageMetadata":{"promptTokenCount":-1}}"#,
+            r#"{"error":null,"modelVersion":4}"#,
+        ],
     ];
     let both = ["keep-alive", "still at work", "5", "null", "\"hello\"", "[1, 2]"];
     for (format, strange) in FORMATS.iter().zip(strange) {
@@ -226,7 +250,10 @@ fn counts_in_a_strange_form_do_not_cost_the_end_of_an_answer() {
         let responses = format!(
             "data: {{\"type\":\"response.completed\",\"response\":{{\"usage\":{{\"output_tokens\":{count}}}}}}}\n\n"
         );
-        for (format, bytes) in FORMATS.iter().zip([claude, gpt, responses]) {
+        let gemini = format!(
+            "data: {{\"candidates\":[{{\"finishReason\":\"STOP\"}}],\"usageMetadata\":{{\"candidatesTokenCount\":{count}}}}}\n\n"
+        );
+        for (format, bytes) in FORMATS.iter().zip([claude, gpt, responses, gemini]) {
             bears(format, bytes.as_bytes(), &expected, count);
         }
     }
@@ -274,7 +301,7 @@ fn an_answer_that_failed_at_the_service_is_a_typed_error() {
 fn a_broken_event_in_mid_answer_is_a_broken_connection() {
     for format in &FORMATS {
         let begun = fixture(&format!("{}_early.sse", format.name));
-        for broken in ["{\"type\":\"content_bl", "{\"choices\":[{\"del", "<html>", "{\"a\":1}}"] {
+        for broken in ["{\"type\":\"content_bl", "{\"choices\":[{\"del", "{\"candidates\":[", "<html>", "{\"a\":1}}"] {
             let bytes = [&begun, format!("data: {broken}\n\n").as_bytes()].concat();
             for size in [1, 2, 3, 7, bytes.len()] {
                 let (answer, result) = decode((format.feed)(), &bytes, size);
@@ -296,6 +323,9 @@ fn pieces(format: &Format, pieces: &[&str]) -> Vec<u8> {
                 "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n"
             ),
             "responses" => format!("data: {{\"type\":\"response.output_text.delta\",\"delta\":{text}}}\n\n"),
+            "gemini" => {
+                format!("data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":{text}}}]}}}}]}}\n\n")
+            }
             _ => format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{text}}}}}]}}\n\n"),
         }
     };
@@ -331,7 +361,8 @@ fn a_whole_answer_in_one_document_is_read() {
     let claude = r#"{"type":"message","id":"m","role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":"I look."},{"type":"tool_use","id":"t","name":"Read","input":{"a":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":7}}"#;
     let gpt = r#"{"id":"m","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.","content":"I look.","tool_calls":[{"id":"t","type":"function","function":{"name":"Read","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":7}}"#;
     let responses = r#"{"id":"r","object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"s"},{"type":"message","content":[{"type":"output_text","text":"I look."}]},{"type":"function_call","call_id":"t","name":"Read","arguments":"{\"a\":1}"}],"usage":{"input_tokens":3,"output_tokens":7}}"#;
-    let documents = [(claude, "s"), (gpt, ""), (responses, "responses:s")];
+    let gemini = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"text":"I look."},{"functionCall":{"id":"t","name":"Read","args":{"a":1}},"thoughtSignature":"s"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":5,"thoughtsTokenCount":2}}"#;
+    let documents = [(claude, "s"), (gpt, ""), (responses, "responses:s"), (gemini, "gemini:call:s")];
     for (format, (document, signature)) in FORMATS.iter().zip(documents) {
         let mut feed = (format.feed)();
         assert_eq!(feed.document(document.as_bytes()), Ok(()), "{}", format.name);

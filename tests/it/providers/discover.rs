@@ -117,3 +117,51 @@ async fn a_server_that_is_only_guessed_gets_no_key_and_says_what_it_wants() {
     let nobody = at("ollama", &format!("http://127.0.0.1:{port}"));
     assert!(!find_local_server(&[nobody], None, BUDGET).await.unwrap_err()[0].is_server());
 }
+
+#[tokio::test]
+async fn each_list_says_how_much_its_models_hold() {
+    use belvedere::provider::offer::offered;
+    use belvedere::provider::table::{ProviderEnv, ProviderTable};
+
+    let gemini = listing(
+        r#"{"models":[{"name":"models/gemini-9","inputTokenLimit":777000,"supportedGenerationMethods":["generateContent"]},
+            {"name":"models/aqa","inputTokenLimit":7168,"supportedGenerationMethods":["generateAnswer"]},
+            {"name":"models/gemini-9-image"},{"name":"models/odd","inputTokenLimit":[1]}]}"#,
+    )
+    .await;
+    let open = listing(
+        r#"{"object":"list","data":[{"id":"a","max_model_len":32768},{"id":"b","context_window":"8192"},
+            {"id":"c","context_length":1},{"id":"d","context_length":-5},{"id":"e"}]}"#,
+    )
+    .await;
+    let set = [
+        ("GOOGLE_GEMINI_BASE_URL", gemini.base.clone()),
+        ("GOOGLE_API_KEY", "g".to_owned()),
+        ("OPENAI_BASE_URL", format!("{}/v1", open.base)),
+    ];
+    let env = ProviderEnv::new(ProviderTable::default(), |variable| {
+        set.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.clone())
+    });
+    let all = offered(&env).await;
+    let of = |provider: &str| -> Vec<(String, Option<u64>)> {
+        let own = all.iter().filter(|model| model.provider == provider && model.is_listed);
+        own.map(|model| (model.id.clone(), model.context_window)).collect()
+    };
+    let named = |list: &[(&str, Option<u64>)]| -> Vec<(String, Option<u64>)> {
+        list.iter().map(|(id, window)| ((*id).to_owned(), *window)).collect()
+    };
+    assert_eq!(of("gemini"), named(&[("gemini-9", Some(777_000)), ("odd", None)]));
+    assert_eq!(gemini.seen()[0].query.as_deref(), Some("pageSize=1000"));
+    assert_eq!(gemini.seen()[0].headers["x-goog-api-key"], "g");
+    let windows = [("a", Some(32_768)), ("b", Some(8_192)), ("c", None), ("d", None), ("e", None)];
+    assert_eq!(of("openai"), named(&windows));
+    assert!(
+        !open.seen()[0].headers.contains_key("x-goog-api-key") && !open.seen()[0].headers.contains_key("authorization")
+    );
+
+    // A server that is used holds as much as it says.
+    let endpoint = Endpoint { is_named: true, ..at("lmstudio", &open.base) };
+    let found = find_local_server(&[endpoint], None, BUDGET).await.expect("a server");
+    let limits = belvedere::provider::rate_limiter::RateLimiters::default();
+    assert_eq!(belvedere::provider::choice::connect(found, &limits).1.context_window, Some(32_768));
+}

@@ -26,6 +26,7 @@ mod server;
 mod servers;
 mod sse;
 mod wire_anthropic;
+mod wire_gemini;
 mod wire_openai;
 mod wire_responses;
 

@@ -275,7 +275,7 @@ fn one_service_and_key_have_one_gate_whatever_the_model() {
     let chosen = |key: &str, model: &str| {
         let (provider, base) = (super::row("openai"), "http://127.0.0.1:1/v1".parse().unwrap());
         let endpoint = Endpoint { provider, base, credential: super::key(key), is_named: true };
-        ModelEndpoint { endpoint, model: model.to_owned() }
+        ModelEndpoint { endpoint, model: model.to_owned(), context_window: None }
     };
     let endpoint = |key, model| chosen(key, model).endpoint;
     let gates = RateLimiters::default();

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) path: String,
+    pub(super) query: Option<String>,
     pub(super) headers: HeaderMap,
     pub(super) body: String,
     /// Port of the client's end of the connection.
@@ -92,7 +93,14 @@ impl Server {
                 let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
                 let body = String::from_utf8(body.to_vec()).expect("UTF-8");
                 let path = parts.uri.path().to_owned();
-                record.lock().expect("lock").push(Seen { path, headers: parts.headers, body, peer: peer.port() });
+                let query = parts.uri.query().map(str::to_owned);
+                record.lock().expect("lock").push(Seen {
+                    path,
+                    query,
+                    headers: parts.headers,
+                    body,
+                    peer: peer.port(),
+                });
                 let gone = Gone(gone.lock().expect("lock").take());
                 respond(reply, gone)
             }
