@@ -42,6 +42,9 @@ pub struct ProviderRow {
     pub wire: WireFormat,
     #[serde(deserialize_with = "web_address")]
     pub url: Url,
+    /// Words of `url` that the values of variables take the place of, such as a region.
+    #[serde(default)]
+    pub url_words: BTreeMap<String, String>,
     /// Variable that puts another address in the place of `url`.
     pub url_env: Option<String>,
     /// Variable that says where the server is: `host`, `host:port`, `:port` or an address.
@@ -68,6 +71,8 @@ pub struct ProviderRow {
     /// Whether the user runs it: it costs nothing, needs no key and says itself which models it has.
     #[serde(default)]
     pub local: bool,
+    /// The built-in service whose models it serves as they are there.
+    pub models_of: Option<String>,
     /// Whether it has the models of all makers.
     #[serde(default)]
     pub any_model: bool,
@@ -90,6 +95,9 @@ pub enum WireFormat {
     Responses,
     /// The API of Gemini.
     Gemini,
+    /// The Messages API as Google's Vertex AI serves it: the model is part of the address.
+    #[serde(rename = "anthropic-vertex")]
+    AnthropicVertex,
 }
 
 impl WireFormat {
@@ -135,11 +143,14 @@ impl ProviderRow {
             return Err("this name has another meaning; choose another one".to_owned());
         }
         let named = [&self.url_env, &self.host_env, &self.key_env, &self.token_env].into_iter().flatten();
-        for variable in named.chain(&self.other_key_envs) {
+        for variable in named.chain(&self.other_key_envs).chain(self.url_words.values()) {
             if !is_variable(variable) {
                 // Nor is it shown: it may be a key.
                 return Err("a variable name is made of A-Z, 0-9 and `_`; a key itself is `api_key`".to_owned());
             }
+        }
+        if let Some(word) = self.url_words.keys().find(|word| word.is_empty() || !self.url.as_str().contains(*word)) {
+            return Err(format!("`url` has no `{word}`; the words of `url_words` stand in it, in small letters"));
         }
         let is_header = |name: &str| HeaderName::from_bytes(name.as_bytes()).is_ok();
         if let Some(header) = self.key_header.as_ref().filter(|header| !is_header(header)) {
@@ -165,7 +176,7 @@ impl ProviderRow {
     pub fn key_header(&self) -> &str {
         self.key_header.as_deref().unwrap_or(match self.wire {
             WireFormat::Anthropic => "x-api-key",
-            WireFormat::OpenAi | WireFormat::Responses => "authorization",
+            WireFormat::OpenAi | WireFormat::Responses | WireFormat::AnthropicVertex => "authorization",
             WireFormat::Gemini => "x-goog-api-key",
         })
     }

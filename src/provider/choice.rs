@@ -105,6 +105,8 @@ pub enum ChoiceError {
         forms()
     )]
     MissingKey { provider: String, variable: String },
+    #[error("{provider} needs to know where it is: set {variable}, or choose another model with --model {}.", forms())]
+    MissingPlace { provider: String, variable: String },
     /// A provider was named that has no model of its own to fall back on.
     #[error("{provider} needs a model name: --model {provider}/NAME.")]
     MissingModel { provider: String },
@@ -214,9 +216,9 @@ fn configured(env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let hosted = || env.table.rows().filter(|row| !row.local);
     // An address alone counts as much as a key where the server can be asked what it has.
     let is_ready = |row: &&Arc<ProviderRow>| {
-        env.credential(row) != Credential::None || (row.wire.is_openai() && env.is_moved(row))
+        env.has_place(row) && env.credential(row) != Credential::None || (row.wire.is_openai() && env.is_moved(row))
     };
-    match hosted().find(is_ready).or_else(|| hosted().find(|row| env.has_access(row))) {
+    match hosted().find(is_ready).or_else(|| hosted().find(|row| env.has_place(row) && env.has_access(row))) {
         Some(row) => at(row, None, None, env),
         None => Ok(ModelChoice::Probe { endpoints: local_endpoints(env)?, model: None, wish: None }),
     }

@@ -157,6 +157,8 @@ pub(super) async fn listed(endpoint: &Endpoint) -> Result<Vec<ListedModel>, Why>
             let body = list(&Http::new(endpoint.service(), &endpoint.base), ANTHROPIC_LIST).await?;
             read::<Listing<'_>>(&body)?.models()
         }
+        // It lists none.
+        WireFormat::AnthropicVertex => return Err(Why::NoList),
         WireFormat::Gemini => {
             let body = list(&Http::new(endpoint.service(), &endpoint.base), GEMINI_LIST).await?;
             read::<GeminiListing<'_>>(&body)?.models()

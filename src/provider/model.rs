@@ -115,6 +115,8 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
     let entry = entry_of(id);
     // A service that resells a model sets its own prices, and takes effort in its own way.
     let own = entry.filter(|entry| entry.provider == row.name);
+    // Its maker's models are told how hard to think as they are there.
+    let alike = own.or_else(|| entry.filter(|entry| row.models_of.as_ref() == Some(&entry.provider)));
     // What a local server passes on to a cloud is not free, and its price is not known.
     let is_free = row.local && !id.ends_with("-cloud") && !id.ends_with(":cloud");
     let display = entry.and_then(|entry| entry.display.clone());
@@ -129,8 +131,8 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         } else {
             own.and_then(|entry| entry.price).map(|price| searching(price, row))
         },
-        max_effort: own.and_then(Entry::most_effort),
-        takes_xhigh: own.is_none_or(|entry| entry.xhigh),
+        max_effort: alike.and_then(Entry::most_effort),
+        takes_xhigh: alike.is_none_or(|entry| entry.xhigh),
         sees: entry.map(|entry| entry.vision),
     }
 }
@@ -148,7 +150,7 @@ pub fn resolve(table: &ProviderTable, row: &ProviderRow, wish: &str) -> Option<M
         if let (Some(size), Some(sizes)) = (size_of(wish), &row.sizes) {
             return Some(lookup(row, size(sizes)));
         }
-        let elsewhere = home_of(wish).is_some_and(|home| home != row.name);
+        let elsewhere = home_of(wish).is_some_and(|home| home != row.name && row.models_of.as_deref() != Some(home));
         let unknown = home_of(wish).is_none() && is_catalogued(row) && !wish.contains(':');
         if alias(wish).is_some() || ((elsewhere || unknown) && !serves_any_model(row)) {
             return None;
@@ -251,7 +253,9 @@ pub(super) fn counts_effort(id: &str) -> bool {
 fn entry_of(id: &str) -> Option<&'static Entry> {
     // Resellers write `anthropic/claude-sonnet-4.5` for what is `claude-sonnet-4-5` at home.
     let dashed = short(id).replace('.', "-");
-    let fits = |entry: &&Entry| [id, short(id), dashed.as_str()].iter().any(|id| id.starts_with(&entry.prefix));
+    // Bedrock writes `global.anthropic.claude-sonnet-4-5` for the same.
+    let bare = id.rsplit_once("anthropic.").map_or(id, |(_, bare)| bare);
+    let fits = |entry: &&Entry| [id, short(id), &dashed, bare].iter().any(|id| id.starts_with(&entry.prefix));
     CATALOG.model.iter().filter(fits).max_by_key(|entry| entry.prefix.len())
 }
 

@@ -57,7 +57,11 @@ impl OfferedModel {
 
 /// Returns the models that are known of the services that can be asked, without asking them.
 pub fn known(env: &ProviderEnv) -> Vec<OfferedModel> {
-    env.table.rows().filter(|row| !row.local && env.has_access(row)).flat_map(|row| known_of(row, env)).collect()
+    env.table
+        .rows()
+        .filter(|row| !row.local && env.has_place(row) && env.has_access(row))
+        .flat_map(|row| known_of(row, env))
+        .collect()
 }
 
 fn known_of(row: &ProviderRow, env: &ProviderEnv) -> Vec<OfferedModel> {
@@ -74,7 +78,7 @@ fn known_of(row: &ProviderRow, env: &ProviderEnv) -> Vec<OfferedModel> {
 
 /// Asks all services at hand what they have, and returns it in their order; of one that does not answer, what is known.
 pub async fn offered(env: &ProviderEnv) -> Vec<OfferedModel> {
-    let rows: Vec<_> = env.table.rows().filter(|row| env.has_access(row)).cloned().collect();
+    let rows: Vec<_> = env.table.rows().filter(|row| env.has_place(row) && env.has_access(row)).cloned().collect();
     let mut answers: FuturesUnordered<_> = rows
         .iter()
         .enumerate()

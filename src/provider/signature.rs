@@ -24,7 +24,7 @@ pub(super) fn of_format(format: WireFormat, kept: &str) -> Option<&str> {
 
 fn word(format: WireFormat) -> Option<&'static str> {
     match format {
-        WireFormat::Anthropic | WireFormat::OpenAi => None,
+        WireFormat::Anthropic | WireFormat::AnthropicVertex | WireFormat::OpenAi => None,
         WireFormat::Responses => Some("responses"),
         WireFormat::Gemini => Some("gemini"),
     }

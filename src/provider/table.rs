@@ -63,8 +63,9 @@ impl ProviderTable {
         self.key_variables().into_iter().take(2).collect()
     }
 
+    /// Returns the servers of the user's own machine that a hint names.
     pub fn server_names(&self) -> Vec<&str> {
-        self.rows().filter(|row| row.local).map(|row| row.display()).collect()
+        self.rows().filter(|row| row.local).map(|row| row.display()).take(3).collect()
     }
 
     /// Returns the variable that puts a service of this wire format at another address.
@@ -121,7 +122,13 @@ impl ProviderEnv {
     /// Reads the variables that the rows name. Blank ones count as not set.
     #[must_use]
     pub fn new(table: ProviderTable, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let places = |row: &Arc<ProviderRow>| [row.url_env.clone(), row.host_env.clone()].into_iter().flatten();
+        let places = |row: &Arc<ProviderRow>| {
+            [row.url_env.clone(), row.host_env.clone()]
+                .into_iter()
+                .flatten()
+                .chain(row.url_words.values().cloned())
+                .collect::<Vec<_>>()
+        };
         let names = table.rows().flat_map(places).chain(table.secret_variables().map(str::to_owned));
         let variables = names.filter_map(|name| Some((name.clone(), Secret::new(&variable(&name)?)?))).collect();
         Self { table, variables, credentials: BTreeMap::new() }
@@ -173,6 +180,11 @@ impl ProviderEnv {
         row.local || !needs_key || self.is_moved(row) || self.credential(row) != Credential::None
     }
 
+    /// Returns `true` if it is known where the service is.
+    pub(super) fn has_place(&self, row: &ProviderRow) -> bool {
+        self.base(row).is_ok()
+    }
+
     /// Returns the address of the service, and `true` if the user put it in the place of the row's own. Returns an
     /// error if a variable holds no address.
     pub(super) fn base(&self, row: &ProviderRow) -> Result<(Url, bool), ChoiceError> {
@@ -180,7 +192,26 @@ impl ProviderEnv {
             return Ok((address(text.expose(), variable)?, true));
         }
         let host = self.get(row.host_env.as_ref()).and_then(|host| address_of_host(host.expose(), &row.url));
-        Ok(host.map_or_else(|| (row.url.clone(), false), |url| (url, true)))
+        match host {
+            Some(url) => Ok((url, true)),
+            None => Ok((self.filled(row)?, false)),
+        }
+    }
+
+    /// Returns the row's own address with the values of variables in it. None of them leads to a host of another domain.
+    fn filled(&self, row: &ProviderRow) -> Result<Url, ChoiceError> {
+        let mut text = row.url.to_string();
+        for (word, variable) in &row.url_words {
+            let missing = || ChoiceError::MissingPlace { provider: row.name.clone(), variable: variable.clone() };
+            let value = self.get(Some(variable)).ok_or_else(missing)?.expose().trim();
+            if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+                return Err(ChoiceError::BadAddress { variable: variable.clone(), value: value.to_owned() });
+            }
+            text = text.replace(word, value);
+        }
+        // Where Google asks for no region, the host has none.
+        let text = text.replace("//global-aiplatform.", "//aiplatform.");
+        text.parse().map_err(|_| ChoiceError::BadAddress { variable: row.name.clone(), value: text })
     }
 
     /// Returns `true` if a service is asked at another address on this machine, where its prices say nothing.
@@ -230,6 +261,8 @@ fn address_of_host(host: &str, usual: &Url) -> Option<Url> {
         Some("[::]") => url.set_host(Some("[::1]")).ok()?,
         _ => {}
     }
-    url.set_path(&format!("{}{}", path.trim_end_matches('/'), usual.path()));
+    let path = path.trim_end_matches('/');
+    let path = path.strip_suffix(usual.path().trim_matches('/')).unwrap_or(path).trim_end_matches('/');
+    url.set_path(&format!("{path}{}", usual.path()));
     Some(url)
 }

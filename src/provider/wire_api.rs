@@ -33,6 +33,7 @@ impl WireApi {
     pub(super) fn of(wire: WireFormat) -> &'static Self {
         match wire {
             WireFormat::Anthropic => &anthropic::API,
+            WireFormat::AnthropicVertex => &anthropic::VERTEX,
             WireFormat::OpenAi => &openai::API,
             WireFormat::Responses => &responses::API,
             WireFormat::Gemini => &gemini::API,

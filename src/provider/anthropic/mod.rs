@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use super::learned::{has_documents, has_pictures};
 use super::service::Service;
-use super::wire_api::WireApi;
+use super::wire_api::{WireApi, path_segment};
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
 use crate::message::Dialect;
 
@@ -22,6 +22,14 @@ pub(super) const API: WireApi = WireApi {
     body: request_body,
     feed,
 };
+
+/// The same over Vertex AI: the model is named by the path, and the version in the body.
+pub(super) const VERTEX: WireApi =
+    WireApi { base: Url::clone, path: vertex_path, headers: &[], body: vertex_body, feed };
+
+fn vertex_path(model: &str) -> String {
+    format!("/publishers/anthropic/models/{}:streamRawPredict", path_segment(model))
+}
 
 /// Returns the address below which `/messages` lies; `base` may end in `/`, `/v1` or neither.
 fn api_base(base: &Url) -> Url {
@@ -40,7 +48,23 @@ pub fn request_body(
     dialect: Dialect,
     may_think: bool,
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    let body = wire::MessagesBody::new(request, may_think);
+    finished(request, dialect, &wire::MessagesBody::new(request, may_think))
+}
+
+/// Returns the body of a request as Vertex AI wants it. Returns an error as [`request_body`] does.
+pub fn vertex_body(
+    request: &Request,
+    dialect: Dialect,
+    may_think: bool,
+) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
+    finished(request, dialect, &wire::MessagesBody::new(request, may_think).for_vertex())
+}
+
+fn finished(
+    request: &Request,
+    dialect: Dialect,
+    body: &wire::MessagesBody<'_>,
+) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
     // One with too many pages would fail every later request of the conversation.
     let mut held: Vec<Feature> = has_documents(request).then_some(Feature::Documents).into_iter().collect();
     // A gateway may lead to a model of another maker; the service itself means what it says.
@@ -48,7 +72,7 @@ pub fn request_body(
         held.extend(has_pictures(request).then_some(Feature::Pictures));
         held.extend(body.sets_thinking().then_some(Feature::Thinking));
     }
-    let json = serde_json::to_vec(&body)
+    let json = serde_json::to_vec(body)
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "anthropic", error.to_string()))?;
     Ok((json, held))
 }

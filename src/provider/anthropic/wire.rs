@@ -25,12 +25,18 @@ const NOT_SENT: &str = "[not sent with this request]";
 /// How often the service may search for one answer.
 const MAX_SEARCHES: u32 = 3;
 
+/// The version of the API, as Vertex AI calls it.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
 /// The smallest budget for thinking that the API takes.
 const MIN_BUDGET: u32 = 1_024;
 
 #[derive(Serialize)]
 pub(super) struct MessagesBody<'a> {
-    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anthropic_version: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -218,7 +224,8 @@ impl<'a> MessagesBody<'a> {
         let effort = request.effort.filter(|_| may_think && !model::counts_effort(&request.model));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
         Self {
-            model: &request.model,
+            anthropic_version: None,
+            model: Some(&request.model),
             max_tokens: request.max_output_tokens,
             stream: true,
             thinking,
@@ -228,6 +235,11 @@ impl<'a> MessagesBody<'a> {
             tool_choice,
             messages,
         }
+    }
+
+    /// Returns the request without what its address says, and with what a header says elsewhere.
+    pub(super) fn for_vertex(self) -> Self {
+        Self { anthropic_version: Some(VERTEX_VERSION), model: None, ..self }
     }
 
     /// Returns `true` if it says whether and how hard to think.

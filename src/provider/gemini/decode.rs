@@ -61,14 +61,19 @@ struct PromptFeedback<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireUsage<'a> {
-    prompt_token_count: Text<'a>,
-    cached_content_token_count: Text<'a>,
-    candidates_token_count: Text<'a>,
+    #[serde(rename = "promptTokenCount")]
+    prompt: Text<'a>,
+    #[serde(rename = "cachedContentTokenCount")]
+    cached: Text<'a>,
+    #[serde(rename = "candidatesTokenCount")]
+    candidates: Text<'a>,
     /// Thoughts cost as much as words, and are counted beside them.
-    thoughts_token_count: Text<'a>,
-    tool_use_prompt_token_count: Text<'a>,
+    #[serde(rename = "thoughtsTokenCount")]
+    thoughts: Text<'a>,
+    #[serde(rename = "toolUsePromptTokenCount")]
+    tool_use: Text<'a>,
 }
 
 pub(super) struct GenerateDecoder {
@@ -114,11 +119,11 @@ impl GenerateDecoder {
 
     fn count(&mut self, wire: &WireUsage<'_>, out: &mut Queue) {
         let count = |text: &Text<'_>| text.tokens().unwrap_or(0);
-        let cache_read = count(&wire.cached_content_token_count);
-        let input = count(&wire.prompt_token_count).saturating_sub(cache_read);
+        let cache_read = count(&wire.cached);
+        let input = count(&wire.prompt).saturating_sub(cache_read);
         let usage = Usage {
-            input: input + count(&wire.tool_use_prompt_token_count),
-            output: count(&wire.candidates_token_count) + count(&wire.thoughts_token_count),
+            input: input + count(&wire.tool_use),
+            output: count(&wire.candidates) + count(&wire.thoughts),
             cache_read,
             ..Usage::default()
         };

@@ -24,7 +24,7 @@ fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
                 (_, Credential::None) => "none",
                 (WireFormat::Anthropic | WireFormat::Gemini, Credential::Key(_) | Credential::Fetched(_)) => "key",
                 (WireFormat::Anthropic | WireFormat::Gemini, Credential::Token(_)) => "token",
-                (WireFormat::OpenAi | WireFormat::Responses, _) => "bearer",
+                (WireFormat::OpenAi | WireFormat::Responses | WireFormat::AnthropicVertex, _) => "bearer",
             };
             let provider = &endpoint.provider.name;
             format!("{provider}/{model} at {} with {key}", endpoint.base.as_str().trim_end_matches('/'))
@@ -80,7 +80,7 @@ fn flag_then_config_then_key_then_local_server() {
         "deepseek/deepseek-flash at https://api.deepseek.com with bearer"
     );
     assert_eq!(by(None, None, &[LOCAL]), "probe openai for any asked OPENAI_BASE_URL (http://localhost:8000/)");
-    assert_eq!(by(None, None, &[]), "probe ollama lmstudio llamacpp for any asked nothing");
+    assert_eq!(by(None, None, &[]), "probe ollama lmstudio llamacpp vllm sglang for any asked nothing");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn models_are_named_in_full_by_alias_or_by_id() {
         wish("qwen/qwen3", &[("OPENROUTER_API_KEY", "r")]),
         "openrouter/qwen/qwen3 at https://openrouter.ai/api/v1 with bearer"
     );
-    assert_eq!(wish("qwen3", &[CLAUDE]), "probe ollama lmstudio llamacpp for qwen3 asked qwen3");
+    assert_eq!(wish("qwen3", &[CLAUDE]), "probe ollama lmstudio llamacpp vllm sglang for qwen3 asked qwen3");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn ollama_is_looked_for_where_its_own_variable_says() {
             panic!("nothing is configured")
         };
         assert_eq!((endpoints[0].provider.name.as_str(), endpoints[0].base.as_str()), ("ollama", base));
-        assert_eq!(endpoints.len(), 3);
+        assert_eq!(endpoints.len(), 5);
     }
 }
 

@@ -21,6 +21,7 @@ mod discover;
 mod http;
 mod policy;
 mod rate_limiter;
+mod rows;
 mod scripted;
 mod server;
 mod servers;
