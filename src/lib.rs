@@ -10,7 +10,7 @@
 //! | floor | modules | what they own |
 //! |---|---|---|
 //! | top | [`cli`], `main.rs` | the command line, the exit status |
-//! | 6 | [`tui`], [`headless`] | the front ends: a screen, or standard output |
+//! | 6 | [`tui`], [`headless`], [`acp`] | the front ends: a screen, standard output, or an editor |
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
@@ -52,14 +52,15 @@
 //! - [`agent::Sink`] sends events on bounded channels and waits where one is full: nothing is dropped, and a slow listener
 //!   slows the agents instead of filling memory. The screen never waits for the agents: it sends a
 //!   [`subagent::Command`], and what comes of it arrives as events.
-//! - [`headless`] prints the same events and answers, one request or a session line by line, and needs no app.
+//! - [`headless`] prints the same events and answers, one request or a session line by line, and needs no app; [`acp`]
+//!   serves an editor, as many sessions as that wants.
 //!
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
 //! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch, skill}` (agent files, skills), `memory` (memory files), `subagent::spawn` (notes of
-//! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
+//! agents), `headless`, `acp` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
 //!
@@ -164,6 +165,8 @@
 //! - **Approvals**: the questions that wait for the user. **Type ahead** is a key that came before its question was read.
 //! - **Agent order**: the agents as a list for the screen; a **tree node** is one of them. A **timeline** shows when they worked.
 //! - **Render context**: what a view needs to draw. **Severity** is how a state is coloured.
+//! - **Editor**: a program that shows the sessions of [`acp`]; in the words of its protocol, the *client*. **Updates** are
+//!   what it is told of a session, **turns** there are the prompts that it waits for.
 //! - **Recording**: a session as its files tell it, for an export. A **step** of it is what an agent said or did; its
 //!   **activity** is what it was at, as spans of time.
 //! - **Log scrollback**: what is read back from the session's files when the memory no longer has it.
@@ -173,7 +176,8 @@ compile_error!("Belvedere needs a Unix: process groups, signals and pseudo termi
 
 // On top: the command line.
 pub mod cli;
-// Floor 6: the two front ends.
+// Floor 6: the front ends.
+pub mod acp;
 pub mod headless;
 pub mod tui;
 // Floor 5: what the screen knows, and what puts a session together.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use belvedere::acp;
 use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, doctor, export, keys, mcp, permissions, replay};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId, UserText};
@@ -63,6 +64,10 @@ fn program() -> anyhow::Result<PathBuf> {
 fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
     let usage = |error| (headless::exit::USAGE, error);
     let failed = |error| (headless::exit::FAILED, error);
+    if matches!(cli.command, Some(Subcommands::Acp(_))) {
+        let options = options(cli, FrontEnd::Editor, secrets).map_err(usage)?;
+        return run(serve_editor(options)).and_then(|served| served).map_err(failed);
+    }
     if let Some(Subcommands::Export(args)) = cli.command.clone() {
         let bootstrap =
             services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
@@ -116,6 +121,8 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
             run(print(bootstrap, prompt, format)).and_then(|printed| printed).map_err(failed)
         }
         FrontEnd::Plain => run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed),
+        // It has a command of its own.
+        FrontEnd::Editor => Ok(headless::exit::USAGE),
         FrontEnd::Screen => screens(bootstrap, prompt, chooses).map_err(failed),
     }
 }
@@ -146,25 +153,38 @@ impl Shown {
     }
 }
 
+/// Serves an editor over standard input and output.
+async fn serve_editor(options: Options) -> anyhow::Result<u8> {
+    let mut signals = catch_signals()?;
+    if io::stdin().is_terminal() {
+        headless::eprintln_line("belvedere: waiting for an editor; see docs/editors.md. ctrl-d ends it");
+    }
+    Ok(acp::run(options, (tokio::io::stdin(), tokio::io::stdout()), &mut signals).await)
+}
+
 fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<Options> {
+    let flags = match &cli.command {
+        Some(Subcommands::Acp(args)) => args.session.clone(),
+        _ => cli.session,
+    };
     let directory = match cli.directory {
         Some(directory) => directory,
         None => std::env::current_dir().context("cannot find the current folder; pass one with --cd")?,
     };
     Ok(Options {
         directory,
-        model: cli.model,
-        mode: cli.permission_mode,
-        allowed: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
-        denied: cli.disallowed_tools.into_iter().flat_map(|list| list.0).collect(),
+        model: flags.model,
+        mode: flags.permission_mode,
+        allowed: flags.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
+        denied: flags.disallowed_tools.into_iter().flat_map(|list| list.0).collect(),
         // To list agents is not to use them.
         trust: cli.trust || matches!(cli.command, Some(Subcommands::Agents(_))),
         max_turns: cli.max_turns,
-        budget: BudgetLimit { tokens: cli.budget_tokens, usd: cli.budget_usd },
+        budget: BudgetLimit { tokens: flags.budget_tokens, usd: flags.budget_usd },
         front_end,
         plugins: cli.plugins,
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
-        agent: cli.agent,
+        agent: flags.agent,
         program: program()?,
         secrets: secrets.clone(),
         resume: resume(cli.earlier)?,

@@ -52,6 +52,38 @@ pub struct Cli {
     #[arg(long, value_enum, default_value_t, requires = "print")]
     pub output_format: OutputFormat,
 
+    #[command(flatten)]
+    pub session: SessionFlags,
+
+    /// Use the agents, rules, folders and MCP servers that this folder brings, without asking whether you trust it.
+    #[arg(long, global = true)]
+    pub trust: bool,
+
+    /// Limit the turns, with -p; after them the model gets one more, without tools, to answer.
+    #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+
+    /// Work in this folder instead of the current one.
+    #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
+    pub directory: Option<PathBuf>,
+
+    /// Use the plugin in this folder, as if it were installed. May be repeated.
+    #[arg(long = "plugin-dir", value_name = "DIR", global = true)]
+    pub plugins: Vec<PathBuf>,
+
+    /// Add agents, which win over agent files: {"name": {"description": "…", "prompt": "…"}}. Other fields are those of
+    /// agent files.
+    #[arg(long, value_name = "JSON", value_parser = parse_agents, global = true)]
+    pub agents: Option<GivenAgents>,
+
+    /// What to do instead of answering.
+    #[command(subcommand)]
+    pub command: Option<Subcommands>,
+}
+
+/// How the agents of a session work.
+#[derive(Debug, Clone, Args)]
+pub struct SessionFlags {
     /// Model to use: provider/name such as anthropic/sonnet or ollama/qwen3, an alias such as opus, or offline.
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
@@ -69,14 +101,6 @@ pub struct Cli {
     #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", value_parser = parse_rules)]
     pub disallowed_tools: Vec<RuleTexts>,
 
-    /// Use the agents, rules, folders and MCP servers that this folder brings, without asking whether you trust it.
-    #[arg(long, global = true)]
-    pub trust: bool,
-
-    /// Limit the turns, with -p; after them the model gets one more, without tools, to answer.
-    #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_turns: Option<u32>,
-
     /// Limit the tokens of all agents together, cached ones included: 500000, 500k or 1.5M. Before a request that would
     /// exceed it, each agent reports in one last turn and stops.
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
@@ -87,26 +111,16 @@ pub struct Cli {
     #[arg(long, value_name = "X")]
     pub budget_usd: Option<Dollars>,
 
-    /// Work in this folder instead of the current one.
-    #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
-    pub directory: Option<PathBuf>,
-
-    /// Use the plugin in this folder, as if it were installed. May be repeated.
-    #[arg(long = "plugin-dir", value_name = "DIR", global = true)]
-    pub plugins: Vec<PathBuf>,
-
-    /// Add agents, which win over agent files: {"name": {"description": "…", "prompt": "…"}}. Other fields are those of
-    /// agent files.
-    #[arg(long, value_name = "JSON", value_parser = parse_agents, global = true)]
-    pub agents: Option<GivenAgents>,
-
     /// Run the main agent as this agent: with its prompt, tools and model.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+}
 
-    /// What to do instead of answering.
-    #[command(subcommand)]
-    pub command: Option<Subcommands>,
+/// What an editor starts its agent with.
+#[derive(Debug, Clone, Args)]
+pub struct AcpArgs {
+    #[command(flatten)]
+    pub session: SessionFlags,
 }
 
 /// Which earlier session to go on with.
@@ -129,6 +143,8 @@ pub struct EarlierSession {
 /// Things to do other than to answer.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Subcommands {
+    /// Serve an editor: the Agent Client Protocol on standard input and output
+    Acp(AcpArgs),
     /// List, show, check or create agents (default: list)
     Agents(agents::AgentsArgs),
     /// List the permission rules, or check which of them decides on a call

@@ -68,6 +68,8 @@ pub enum FrontEnd {
     Screen,
     /// Lines on standard output, with someone who answers on standard input.
     Plain,
+    /// An editor, which asks whoever sits before it.
+    Editor,
     /// Standard output, with nobody to ask.
     Headless,
 }

@@ -48,6 +48,8 @@ pub struct ConfiguredServers {
     pub project: FoundServers,
     /// Those that the file of the main agent (`--agent`) defines.
     pub of_main_agent: Vec<(String, Value)>,
+    /// Those that an editor names for its session. They are the user's own.
+    pub of_client: Vec<(String, Value)>,
     pub sign_ins: SignIns,
 }
 
@@ -140,14 +142,16 @@ impl ConfiguredServers {
         let (configured, servers, trust, sandbox) = (self.clone(), servers.clone(), trust.clone(), sandbox.cloned());
         let reading = tokio::task::spawn_blocking(move || {
             let (mut configs, mut diagnostics) = configured.all(&trust);
-            for (name, entry) in &configured.of_main_agent {
+            let of_agent = configured.of_main_agent.iter().map(|server| (server, "main agent"));
+            let of_client = configured.of_client.iter().map(|server| (server, "editor"));
+            for ((name, entry), whose) in of_agent.chain(of_client) {
                 match servers.entry(name, entry) {
                     Ok(config) => {
                         configs.retain(|known| known.name != config.name);
                         configs.push(config);
                     }
                     Err(why) => diagnostics.push(Diagnostic::new(format!(
-                        "the MCP server {} of the main agent is left out: {}.",
+                        "the MCP server {} of the {whose} is left out: {}.",
                         sanitize_line(name),
                         sanitize_line(&why)
                     ))),

@@ -230,7 +230,8 @@ fn at_front(
         None => conversation,
     };
     match front_end {
-        FrontEnd::Headless => conversation.waiting_for_reports(),
+        // An editor shows what happens while it waits for an answer.
+        FrontEnd::Headless | FrontEnd::Editor => conversation.waiting_for_reports(),
         FrontEnd::Screen | FrontEnd::Plain => conversation,
     }
 }
@@ -249,7 +250,7 @@ fn pace(front_end: FrontEnd) -> Pace {
 /// Returns who is asked: the user, or nobody.
 fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
     match front_end {
-        FrontEnd::Screen | FrontEnd::Plain => Arc::new(approvals.clone()),
+        FrontEnd::Screen | FrontEnd::Plain | FrontEnd::Editor => Arc::new(approvals.clone()),
         FrontEnd::Headless => Arc::new(Unattended),
     }
 }

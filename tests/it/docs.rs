@@ -14,11 +14,12 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "README.md",
     "docs/agents.md",
     "docs/background.md",
     "docs/configuration.md",
+    "docs/editors.md",
     "docs/headless.md",
     "docs/hooks.md",
     "docs/keys.md",

@@ -18,7 +18,7 @@ const FLOORS: [&[&str]; 9] = [
     &["agent", "offline"],
     &["subagent", "export"],
     &["app", "services"],
-    &["tui", "headless"],
+    &["tui", "headless", "acp"],
     &["cli"],
     &["main"],
 ];

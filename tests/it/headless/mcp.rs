@@ -9,7 +9,7 @@ fn said(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-fn script() -> String {
+pub(super) fn script() -> String {
     format!("{}/tests/fixtures/mcp/server.sh", env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -20,7 +20,7 @@ fn mcp(bench: &Bench, words: &[&str]) -> (i32, String) {
 }
 
 /// Waits until none of these processes is left.
-fn gone(pids: &str) -> bool {
+pub(super) fn gone(pids: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(20);
     while Instant::now() < until {
         let is_there = |pid: &str| {

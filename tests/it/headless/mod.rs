@@ -1,5 +1,6 @@
 //! The real binary without a screen, as a shell runs it.
 
+mod acp;
 mod canaries;
 mod choosing;
 mod context;

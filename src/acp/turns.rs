@@ -1,0 +1,131 @@
+//! The prompts that a client waits for, and how each ends.
+//!
+//! Pure. Owns which answer of the main agent belongs to which prompt. Invariant: each prompt is answered once, also one
+//! that was cancelled before anybody read it.
+
+use std::collections::VecDeque;
+
+use super::schema::{Error, PromptResponse, RequestId, StopReason};
+use super::wire::saying;
+use crate::agent::{AgentEvent, Author, EventKind, Outcome, Status, TurnEvent};
+use crate::message::{MessageId, sanitize_line};
+use crate::provider::StopReason as ModelStop;
+
+/// Prompts that may wait in one session.
+const MAX_WAITING: usize = 16;
+
+/// What a prompt has become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Message(MessageId),
+    /// A summary, which comes as an answer without a message.
+    Summary,
+}
+
+struct Prompt {
+    request: RequestId,
+    asked: Asked,
+    has_begun: bool,
+}
+
+/// The answer to a request of the client.
+pub(super) type PromptAnswer = (RequestId, Result<PromptResponse, Error>);
+
+#[derive(Default)]
+pub(super) struct Turns {
+    waiting: VecDeque<Prompt>,
+    last: MessageId,
+    /// Why the model has stopped last.
+    stop: Option<ModelStop>,
+}
+
+impl Turns {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= MAX_WAITING
+    }
+
+    pub(super) fn next_id(&mut self) -> MessageId {
+        self.last.0 += 1;
+        self.last
+    }
+
+    pub(super) fn push(&mut self, request: RequestId, message: MessageId) {
+        self.waiting.push_back(Prompt { request, asked: Asked::Message(message), has_begun: false });
+    }
+
+    pub(super) fn push_summary(&mut self, request: RequestId) {
+        self.waiting.push_back(Prompt { request, asked: Asked::Summary, has_begun: true });
+    }
+
+    /// Answers the prompts that nobody has begun to read: what is stopped now drops them.
+    pub(super) fn cancel(&mut self) -> Vec<PromptAnswer> {
+        let (begun, dropped): (VecDeque<_>, VecDeque<_>) = self.waiting.drain(..).partition(|prompt| prompt.has_begun);
+        self.waiting = begun;
+        dropped.into_iter().map(cancelled).collect()
+    }
+
+    /// Answers all prompts, for nothing comes any more.
+    pub(super) fn end(&mut self) -> Vec<PromptAnswer> {
+        self.waiting.drain(..).map(cancelled).collect()
+    }
+
+    /// Returns `true` if one of them is this request.
+    pub(super) fn has(&self, request: &RequestId) -> bool {
+        self.waiting.iter().any(|prompt| prompt.request == *request)
+    }
+
+    /// Takes in an event of the main agent. Returns the answer to the prompt that ends with it.
+    pub(super) fn apply(&mut self, event: &AgentEvent, no_model: Option<&str>) -> Option<PromptAnswer> {
+        match &event.kind {
+            EventKind::UserMessage { by: Author::User, id: Some(id), .. } => {
+                self.stop = None;
+                let prompt = self.waiting.iter_mut().find(|prompt| prompt.asked == Asked::Message(*id));
+                if let Some(prompt) = prompt {
+                    prompt.has_begun = true;
+                }
+                None
+            }
+            EventKind::Turn(TurnEvent::Ended { stop, .. }) => {
+                self.stop.clone_from(stop);
+                None
+            }
+            EventKind::Ended { outcome } => {
+                let at = self.waiting.iter().position(|prompt| prompt.has_begun)?;
+                let prompt = self.waiting.remove(at)?;
+                Some((prompt.request, answer_of(outcome, self.stop.as_ref(), no_model)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn cancelled(prompt: Prompt) -> PromptAnswer {
+    (prompt.request, Ok(PromptResponse::new(StopReason::Cancelled)))
+}
+
+/// Says how an answer ended, in the words of the protocol.
+fn answer_of(outcome: &Outcome, stop: Option<&ModelStop>, no_model: Option<&str>) -> Result<PromptResponse, Error> {
+    let reason = match outcome.status {
+        Status::Completed => match stop {
+            Some(ModelStop::MaxTokens | ModelStop::ContextWindow) => StopReason::MaxTokens,
+            Some(ModelStop::Refusal) => StopReason::Refusal,
+            _ => StopReason::EndTurn,
+        },
+        Status::Budget => StopReason::MaxTokens,
+        Status::TurnLimit | Status::ToolLimit | Status::TimedOut | Status::WrappedUp => StopReason::MaxTurnRequests,
+        Status::Cancelled | Status::Interrupted => StopReason::Cancelled,
+        // It had nothing more to say.
+        Status::Empty => StopReason::EndTurn,
+        Status::Failed if stop == Some(&ModelStop::Refusal) => StopReason::Refusal,
+        Status::Failed => {
+            let why = outcome.reason.as_deref().unwrap_or("the request failed");
+            let error = if no_model.is_some() { Error::auth_required() } else { Error::internal_error() };
+            return Err(saying(error, sanitize_line(no_model.unwrap_or(why))));
+        }
+    };
+    Ok(PromptResponse::new(reason))
+}
