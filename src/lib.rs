@@ -14,8 +14,8 @@
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`], [`export`] | many agents: the `Agent` tool, the tree, its limits, reports; a session for others to read |
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
-//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`hook`], [`mcp`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, what is kept, what is chosen, where an agent works apart |
-//! | 1 | [`permission`], [`git`], [`sandbox`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from |
+//! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`hook`], [`mcp`], [`external`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, other programs that are agents, what is kept, what is chosen, where an agent works apart |
+//! | 1 | [`permission`], [`git`], [`sandbox`], [`launched`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from; programs that run and are talked to |
 //! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; putting small files in place |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
@@ -58,7 +58,7 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
+//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `external` (programs that are agents), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch, skill}` (agent files, skills), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless`, `acp` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
@@ -112,6 +112,8 @@
 //!   beside permissions; a **user program** is a command of the user that runs beside the agents.
 //! - **Report review**: whether a report is looked at before it is read. A **side model** is asked beside a conversation: for
 //!   a summary, or to judge a report, which may leave a doubt. The **review log** is what was asked of reports, and answered.
+//! - **External agent**: another program that does a subagent's work, see [`external`]. Its **external connection** speaks the
+//!   Agent Client Protocol; an **external update** is what it says of its work, an **external question** what it asks before a call.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 //! - **Spawn request**: what a subagent is started with. The **registry** has an **agent entry** for each; a **run handle**
@@ -189,10 +191,12 @@ pub mod subagent;
 // Floor 3: the loop, and the stand-in for a model.
 pub mod agent;
 pub mod offline;
-// Floor 2: who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, what is kept, what
+// Floor 2: who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, programs that
+// are agents, what is kept, what
 // is chosen, where an agent works apart.
 pub mod config;
 pub mod definition;
+pub mod external;
 pub mod hook;
 pub mod mcp;
 pub mod memory;
@@ -200,8 +204,9 @@ pub mod provider;
 pub mod session;
 pub mod tool;
 pub mod worktree;
-// Floor 1: may it? Git under settings of our own, and what the kernel keeps commands from.
+// Floor 1: may it? Git under settings of our own, what the kernel keeps commands from, and programs that run and are talked to.
 pub mod git;
+pub mod launched;
 pub mod permission;
 pub mod sandbox;
 // Floor 0: the words, whose certificates count, opening what no link leads to, where programs lie, and small files.

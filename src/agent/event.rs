@@ -258,6 +258,10 @@ pub enum EventKind {
         /// One line.
         text: String,
     },
+    /// The program that does its work keeps a session by this name, with which a later run goes on.
+    ExternalSession {
+        name: String,
+    },
     /// A hook has run for it.
     Hook {
         ran: HookRun,

@@ -270,6 +270,11 @@ impl Inbox {
         IdleState::Nothing
     }
 
+    /// Returns `true` if something waits that an agent at rest is woken for.
+    pub(super) fn has_news(&self) -> bool {
+        self.state().waiting.iter().any(|message| message.urgency > Urgency::Later)
+    }
+
     /// Returns `true` if nothing waits and no report is missing.
     pub(super) fn is_idle(&self, at_end: AtEnd) -> bool {
         let state = self.state();

@@ -28,6 +28,7 @@ mod disk;
 mod dispatch;
 mod driver;
 mod event;
+mod external;
 mod hooks;
 mod inbox;
 mod open_run;
@@ -54,6 +55,7 @@ pub use driver::{compact, run};
 pub use event::{
     AgentEvent, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, ToolEvent, TurnEvent, rewound_words,
 };
+pub use external::{ExternalAgent, ExternalSessionName};
 pub use hooks::{HookListener, context_words};
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;
@@ -94,6 +96,8 @@ pub struct Agent {
     pub limits: Limits,
     /// The pictures of the session.
     pub pictures: PictureStore,
+    /// The program that does its work, if that is another one.
+    pub external: Option<Arc<ExternalAgent>>,
     /// What it may use together with all others.
     pub budget: Budget,
     pub sink: Sink,

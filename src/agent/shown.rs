@@ -104,6 +104,7 @@ fn agent_event(kind: &mut EventKind, secrets: &Secrets) {
         | EventKind::LastTurn { .. }
         | EventKind::Held { .. }
         | EventKind::Alive
+        | EventKind::ExternalSession { .. }
         | EventKind::Aside { .. }
         | EventKind::Stopping { .. }
         | EventKind::Context(_) => {}
@@ -201,7 +202,10 @@ fn mask_value(value: &mut Value, secrets: &Secrets) {
 fn question(request: &mut ApprovalRequest, secrets: &Secrets) {
     let act = |text: &mut String| *text = secrets.mask_act(text).into_owned();
     act(&mut request.title);
-    if let AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } = &mut request.access.kind {
+    if let AccessKind::Execute { command, .. }
+    | AccessKind::Reach { command, .. }
+    | AccessKind::Start { program: command, .. } = &mut request.access.kind
+    {
         act(command);
     }
     if let Some(Grant::Command(command)) = &mut request.grant {

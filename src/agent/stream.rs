@@ -242,7 +242,7 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
         Err(error) => return Ended::Failed(error, builder),
     };
     permit.answered();
-    let mut merged = Merged::default();
+    let mut merged = MergedDeltas::default();
     let mut spared = false;
     let mut last_delta = Instant::now();
     let ended = loop {
@@ -282,7 +282,7 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
 }
 
 /// Deltas of one kind that wait to be emitted.
-struct Merged {
+pub(super) struct MergedDeltas {
     waiting: Option<Delta>,
     /// Holds what may be a part of a secret.
     mask: PieceMask,
@@ -291,18 +291,23 @@ struct Merged {
     due: Instant,
 }
 
-impl Default for Merged {
+impl Default for MergedDeltas {
     fn default() -> Self {
         Self { waiting: None, mask: PieceMask::default(), is_text: true, due: Instant::now() }
     }
 }
 
-impl Merged {
-    fn is_waiting(&self) -> bool {
+impl MergedDeltas {
+    pub(super) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
-    async fn add(&mut self, run: &Run<'_>, delta: Delta) {
+    /// Returns when what waits has to be emitted.
+    pub(super) fn due(&self) -> Instant {
+        self.due
+    }
+
+    pub(super) async fn add(&mut self, run: &Run<'_>, delta: Delta) {
         match (&mut self.waiting, delta) {
             (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Thinking(text)), Delta::Thinking(more)) => {
                 text.push_str(&more);
@@ -323,14 +328,14 @@ impl Merged {
         }
     }
 
-    async fn flush(&mut self, run: &Run<'_>) {
+    pub(super) async fn flush(&mut self, run: &Run<'_>) {
         let Some(Delta::Text(text) | Delta::Thinking(text)) = self.waiting.take() else { return };
         let shown = self.mask.push(&run.agent.secrets, &text);
         self.emit(run, shown).await;
     }
 
     /// Emits what waits at the end of a text.
-    async fn finish(&mut self, run: &Run<'_>) {
+    pub(super) async fn finish(&mut self, run: &Run<'_>) {
         self.flush(run).await;
         let rest = self.mask.finish(&run.agent.secrets);
         if !rest.is_empty() {

@@ -44,7 +44,7 @@ const SKILL_KEYS: [&str; 20] = [
     "version",
 ];
 
-const AGENT_KEYS: [&str; 24] = [
+const AGENT_KEYS: [&str; 25] = [
     "name",
     "description",
     "tools",
@@ -62,6 +62,7 @@ const AGENT_KEYS: [&str; 24] = [
     "background",
     "effort",
     "isolation",
+    "acp",
     "color",
     "initialPrompt",
     "forkContext",

@@ -49,9 +49,10 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     };
     let name = name(reader)?;
     let prompt = body.trim().to_owned();
-    if prompt.is_empty() {
+    if prompt.is_empty() && !reader.has("acp") {
         reader.report_head("no text after the frontmatter, so the agent has no instructions. Write them there.");
     }
+    let acp = reader.program().ok()?;
     let (permission_mode, foreign_mode) = reader.permission_mode();
     let mut idle_fields = reader.idle(&keys::IDLE);
     idle_fields.extend(foreign_mode);
@@ -71,6 +72,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         effort: reader.parsed("effort"),
         memory: memory(reader, source),
         isolation: reader.isolation(),
+        acp,
         background: reader.take_switch("background"),
         mcp_servers: reader.servers("mcpServers"),
         omits_memory: reader.take_switch("omitClaudeMd"),

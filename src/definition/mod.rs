@@ -21,6 +21,7 @@ mod narrow;
 mod news;
 mod plugin;
 mod plugins;
+mod program;
 pub mod skill;
 mod text_file;
 mod tier;
@@ -34,7 +35,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Diagnostic, Effort};
+use crate::message::{Diagnostic, Effort, ExternalProgram};
 use crate::permission::PermissionMode;
 
 pub use cache::read_file;
@@ -81,6 +82,8 @@ pub struct AgentDefinition {
     pub memory: Option<MemoryScope>,
     /// Where it works, if not among the project's own files.
     pub isolation: Option<Isolation>,
+    /// The program that is this agent, if it is another one that speaks the Agent Client Protocol (`acp`).
+    pub acp: Option<ExternalProgram>,
     /// Whether the agent that starts it goes on meanwhile.
     pub background: bool,
     /// Tokens of context that it works in before its conversation is shortened, where its model has more.

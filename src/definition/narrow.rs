@@ -30,6 +30,8 @@ pub(super) fn narrowed(own: &AgentDefinition, other: &AgentDefinition) -> AgentD
         max_turns: least(own.max_turns, other.max_turns),
         max_time: least::<Duration>(own.max_time, other.max_time),
         auto_compact_window: least(own.auto_compact_window, other.auto_compact_window),
+        // To start a program is no right of the other's, unless it starts the same one.
+        acp: own.acp.clone().filter(|program| other.acp.as_ref() == Some(program)),
         isolation: own.isolation.or(other.isolation),
         // The other's may be guards.
         hooks: other.hooks.iter().chain(&own.hooks).cloned().collect(),

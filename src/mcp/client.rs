@@ -25,9 +25,9 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::McpError;
-use super::log::ServerLog;
 use super::names::{McpToolInfo, wire_name};
 use super::reading::{self, McpPrompt};
+use crate::launched::ProgramLog;
 use crate::message::sanitize_line;
 use crate::network::root_cause;
 
@@ -66,7 +66,7 @@ pub struct McpReply {
 
 /// Takes what a server says unasked.
 pub(super) struct Listener {
-    pub(super) log: ServerLog,
+    pub(super) log: ProgramLog,
     /// Notified when what it offers has changed.
     pub(super) changed: Arc<Notify>,
 }

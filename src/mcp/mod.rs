@@ -10,7 +10,6 @@ mod edit;
 mod entry;
 mod expand;
 mod facts;
-mod log;
 mod names;
 mod reading;
 mod remote;
@@ -18,7 +17,6 @@ mod server;
 mod servers;
 mod sign_in;
 mod sources;
-mod stdio;
 
 pub use client::{McpContent, McpReply};
 pub use config::{McpConfig, McpScope, McpWay, SignInSettings};
@@ -26,10 +24,9 @@ pub use edit::{edit_own_file, edit_project_file};
 pub use facts::{McpFacts, McpState};
 pub use names::{McpToolInfo, TOOL_PREFIX, server_prefix, wire_name};
 pub use reading::McpPrompt;
-pub use servers::{McpServers, McpSetup};
+pub use servers::{Launch, McpServers, McpSetup};
 pub use sign_in::{LearnToken, OpenBrowser, SignIn, SignIns};
 pub use sources::{FoundServers, McpSources, PluginServers, ProjectChoice};
-pub use stdio::{Launch, LaunchedServer, ServerProcess};
 
 /// Why something with a server did not work, for people and models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

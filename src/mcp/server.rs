@@ -16,13 +16,12 @@ use tokio_util::sync::CancellationToken;
 use super::client::{self, Listener, McpConnection, Offered, Unconnected};
 use super::config::{McpConfig, McpWay};
 use super::facts::{McpFacts, McpState};
-use super::log::ServerLog;
 use super::names::McpToolInfo;
 use super::reading::McpPrompt;
 use super::remote::{self, SseTransport};
 use super::sign_in::SignIn;
-use super::stdio::{ServerProcess, follow};
 use super::{McpError, McpSetup};
+use crate::launched::{ProgramLog, RunningProgram};
 
 /// How often a server is tried before the user has to ask for it.
 const MAX_TRIES: u32 = 5;
@@ -39,7 +38,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 pub(super) struct Server {
     config: McpConfig,
-    log: ServerLog,
+    log: ProgramLog,
     held: Mutex<Held>,
     /// Notified when it is to be started anew.
     wanted: Notify,
@@ -61,7 +60,7 @@ struct Held {
 /// A server that answers.
 struct Live {
     connection: McpConnection,
-    process: Option<Box<dyn ServerProcess>>,
+    process: Option<Box<dyn RunningProgram>>,
     reading: Option<JoinHandle<()>>,
     changed: Arc<Notify>,
 }
@@ -82,7 +81,7 @@ impl Server {
         let is_off = config.off.is_some();
         let server = Arc::new(Self {
             config,
-            log: ServerLog::default(),
+            log: ProgramLog::default(),
             held: Mutex::new(Held { state, peer: None, offered: Offered::default() }),
             wanted: Notify::new(),
             login: Notify::new(),
@@ -293,7 +292,7 @@ impl Server {
                 let launching = (setup.launch)(command.clone(), args.clone(), env.clone());
                 let launched = launching.await;
                 let launched = launched.map_err(|error| format!("cannot start {command}: {error}"))?;
-                let reading = tokio::spawn(follow(launched.log, self.log.clone()));
+                let reading = tokio::spawn(self.log.clone().follow(launched.log));
                 let transport = tokio::io::split(launched.stream);
                 match client::connect(transport, listener, within).await {
                     Ok(connection) => {

@@ -4,9 +4,11 @@
 //! anything is waited for; whoever asks for a server that is not there waits for a bounded time.
 
 use std::fmt;
+use std::io;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -19,12 +21,18 @@ use super::facts::{McpFacts, McpState};
 use super::names::McpToolInfo;
 use super::reading::{self, McpPrompt};
 use super::server::Server;
-use super::{Launch, McpContent, McpError, McpReply, McpSources, SignIns};
+use super::{McpContent, McpError, McpReply, McpSources, SignIns};
+use crate::launched::LaunchedProgram;
 
 /// How long a call waits for a server that is starting.
 const START_WAIT: Duration = Duration::from_secs(15);
 /// How long servers may take to end with the session.
 const END_LIMIT: Duration = Duration::from_secs(1);
+
+/// Starts a command with arguments and variables of its own beside those that every command gets.
+pub type Launch = Arc<
+    dyn Fn(String, Vec<String>, Vec<(String, String)>) -> BoxFuture<'static, io::Result<LaunchedProgram>> + Send + Sync,
+>;
 
 /// By what servers are reached.
 #[derive(Clone)]

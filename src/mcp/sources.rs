@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::config::{McpConfig, McpScope};
 use super::entry;
+use super::expand::expand;
 use super::names::server_prefix;
 use crate::message::{Diagnostic, sanitize_line};
 
@@ -220,6 +221,15 @@ impl McpSources {
             return Err(format!("{name} holds the key of a service; put the server into your own configuration"));
         }
         Ok(self.variables.as_ref().and_then(|variables| variables(name)))
+    }
+
+    /// Fills the variables of a text. One that a project has written does not get our keys.
+    ///
+    /// # Errors
+    /// Returns which variable it cannot have.
+    pub fn fill(&self, text: &str, is_projects: bool) -> Result<String, String> {
+        let scope = if is_projects { McpScope::Project } else { McpScope::User };
+        expand(text, &|name| self.variable(name, scope))
     }
 
     /// Returns a time that a variable gives in milliseconds.

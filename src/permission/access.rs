@@ -85,6 +85,13 @@ pub enum AccessKind {
     Reach { command: String, host: HostPort },
     /// Loads a skill.
     Skill { name: String },
+    /// Starts a program that works as an agent of its own, beyond what is decided here.
+    Start {
+        /// The kind of agent.
+        agent: String,
+        /// What is run, with nothing left out.
+        program: String,
+    },
     /// Gets a page of the web.
     Fetch {
         url: String,

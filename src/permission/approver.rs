@@ -49,6 +49,7 @@ impl ApprovalRequest {
     pub fn act(&self) -> Cow<'_, str> {
         match &self.access.kind {
             AccessKind::Execute { command, .. } | AccessKind::Reach { command, .. } => reveal(command),
+            AccessKind::Start { program, .. } => reveal(program),
             AccessKind::Search { query } => reveal(query),
             _ => reveal(&self.title),
         }

@@ -17,7 +17,7 @@ impl Permissions {
         !is_ruled
             && match &access.kind {
                 AccessKind::Write { path } => state.project.is_plain_file(path),
-                AccessKind::Reach { .. } => false,
+                AccessKind::Reach { .. } | AccessKind::Start { .. } => false,
                 AccessKind::Nothing
                 | AccessKind::Read { .. }
                 | AccessKind::Execute { .. }

@@ -17,6 +17,7 @@ pub fn decide(
         AccessKind::Read { path } => project.contains(path),
         AccessKind::Write { .. }
         | AccessKind::Reach { .. }
+        | AccessKind::Start { .. }
         | AccessKind::Fetch { .. }
         | AccessKind::Search { .. }
         | AccessKind::Call { .. } => false,
@@ -44,6 +45,11 @@ pub fn decide(
         return Decision::Deny(match access.kind {
             AccessKind::Call { .. } => {
                 "Plan mode: this tool may do more than read. Describe what it is for instead of calling it.".to_owned()
+            }
+            AccessKind::Start { .. } => {
+                "Plan mode: this agent is another program, which may do more than read. Use another \
+                                         agent."
+                    .to_owned()
             }
             AccessKind::Execute { .. } => {
                 format!("Plan mode: this command may do more than read. {}", reading::ALLOWED)

@@ -40,6 +40,7 @@ impl Fence {
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
             | AccessKind::Call { .. }
+            | AccessKind::Start { .. }
             | AccessKind::Skill { .. } => None,
             AccessKind::Read { path } => self.closes(path).or_else(|| self.holds_closed(path)),
             AccessKind::Write { path } => self.closes(path),
@@ -104,6 +105,7 @@ impl Fence {
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
             | AccessKind::Call { .. }
+            | AccessKind::Start { .. }
             | AccessKind::Skill { .. } => None,
         };
         kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access { kind, ..access.clone() }))

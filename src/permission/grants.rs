@@ -30,6 +30,8 @@ pub enum Grant {
     Host(HostPort),
     /// Pages of a host.
     Domain(String),
+    /// Starting the program behind agents of a kind.
+    Agent(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +48,7 @@ impl Grant {
             AccessKind::Reach { host, .. } => Self::Host(host.clone()),
             AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
             AccessKind::Fetch { host, .. } => Self::Domain(host.clone()),
+            AccessKind::Start { agent, .. } => Self::Agent(agent.clone()),
             AccessKind::Search { .. } | AccessKind::Call { .. } => Self::Tool(access.tool.clone()),
         };
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
@@ -76,6 +79,7 @@ impl Grant {
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
             (Self::Host(granted), AccessKind::Reach { host, .. }) => granted == host,
             (Self::Domain(domain), AccessKind::Fetch { host, .. }) => domain == host,
+            (Self::Agent(granted), AccessKind::Start { agent, .. }) => granted == agent,
             _ => false,
         }
     }
@@ -190,6 +194,7 @@ impl FromStr for Grant {
                 let host = scope.strip_prefix("domain:").filter(|host| !host.contains(['*', ' ', '/']));
                 host.filter(|host| !host.is_empty()).map(|host| Self::Domain(host.to_ascii_lowercase())).ok_or_else(bad)
             }
+            "Agent" | "Task" => Ok(Self::Agent(scope.to_owned())),
             "Edit" if scope == "project files" => Ok(Self::Edits),
             "Host" => scope.parse().map(Self::Host).map_err(|_| bad()),
             "Read" if is_resolved(Path::new(scope)) => Ok(Self::Below(PathBuf::from(scope))),
@@ -208,6 +213,7 @@ impl fmt::Display for Grant {
             Self::Below(top) => write!(f, "Read({})", top.display()),
             Self::Host(host) => write!(f, "Host({host})"),
             Self::Domain(host) => write!(f, "WebFetch(domain:{host})"),
+            Self::Agent(name) => write!(f, "Agent({name})"),
         }
     }
 }

@@ -10,6 +10,7 @@ mod commands;
 mod decision;
 mod fence;
 mod git;
+mod globs;
 mod grants;
 mod holder;
 mod lent;
@@ -376,6 +377,7 @@ impl Permissions {
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
             | AccessKind::Call { .. }
+            | AccessKind::Start { .. }
             | AccessKind::Skill { .. } => false,
         })
     }
@@ -435,7 +437,8 @@ impl Permissions {
             AccessKind::Nothing | AccessKind::Skill { .. } => "this tool always asks",
             AccessKind::Fetch { .. } => "each host of the web is asked about once",
             AccessKind::Search { .. } => "the words of a search leave this machine",
-            AccessKind::Call { .. } => "each tool of an MCP server is asked about",
+            AccessKind::Start { .. } => "another program works on its own",
+            AccessKind::Call { .. } => "each tool of another program is asked about",
             _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",

@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 
 use super::commands::{Unknown, base_name, behind_runner, check, simple_commands};
 use super::git::is_git_query;
+use super::globs::{below, fixed_part, globs_of, is_below, reaches_below};
 use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
 use super::readers::doubt_about;
 use super::syntax::{Form, Word};
@@ -218,6 +219,7 @@ impl Rule {
                 | AccessKind::Fetch { .. }
                 | AccessKind::Search { .. }
                 | AccessKind::Call { .. }
+                | AccessKind::Start { .. }
                 | AccessKind::Skill { .. } => false,
             }
     }
@@ -229,6 +231,7 @@ impl Rule {
         }
         match (&self.scope, &access.kind) {
             (Scope::Whole, _) | (Scope::Kinds(_), AccessKind::Nothing) => true,
+            (Scope::Kinds(kinds), AccessKind::Start { agent, .. }) => kinds.contains(&loose_name(agent)),
             (Scope::Skills(form), AccessKind::Skill { name }) => matches_form(form, name),
             (Scope::Command(allowed), AccessKind::Execute { command, .. }) => allowed == trimmed(command),
             (Scope::Prefix(prefix), AccessKind::Execute { command, confinement }) => {
@@ -260,6 +263,9 @@ impl Rule {
             // A search may find what is at a host.
             (Scope::Whole | Scope::Unclear, _) | (Scope::Host(_), AccessKind::Search { .. }) => Verdict::Forbidden,
             (Scope::Skills(form), AccessKind::Skill { name }) if matches_form(form, name) => Verdict::Forbidden,
+            (Scope::Kinds(kinds), AccessKind::Start { agent, .. }) if kinds.contains(&loose_name(agent)) => {
+                Verdict::Forbidden
+            }
             // What keeps from a host keeps from those below it.
             (Scope::Host(own), AccessKind::Fetch { host, .. }) => {
                 let top = own.strip_prefix("*.").unwrap_or(own);
@@ -319,6 +325,7 @@ impl Rule {
             | AccessKind::Fetch { .. }
             | AccessKind::Search { .. }
             | AccessKind::Call { .. }
+            | AccessKind::Start { .. }
             | AccessKind::Skill { .. } => false,
         };
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
@@ -377,63 +384,6 @@ impl Scope {
             ToolKind::Skill => Self::Skills(scope.strip_suffix(" *").unwrap_or(scope).trim().to_owned()),
             ToolKind::Other => Self::Unclear,
         }
-    }
-}
-
-/// Reads a pattern of paths: relative to the project, `~/` to the home, `//` to the root of the disk; without a slash it
-/// matches at any depth. Returns what matches it, and what matches what lies below.
-fn below(pattern: &str, places: Places<'_>) -> Option<[GlobMatcher; 2]> {
-    let (base, inside) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
-        (Some(absolute), _) => (Path::new("/"), absolute),
-        (_, Some(below)) => (places.home?, below),
-        _ => (places.project, pattern.strip_prefix("./").unwrap_or(pattern)),
-    };
-    let inside = match inside.trim_end_matches('/').strip_suffix("/**") {
-        Some(folder) => folder,
-        None => inside.trim_end_matches('/'),
-    };
-    let mut parts: Vec<&str> = Vec::new();
-    let mut base = PathBuf::from(base);
-    for part in inside.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        match part {
-            ".." if parts.pop().is_none() => {
-                base.pop();
-            }
-            ".." => {}
-            part => parts.push(part),
-        }
-    }
-    // As in a list of ignored files, a bare name is meant wherever it occurs.
-    if !pattern.trim_end_matches('/').contains('/') && pattern != "**" {
-        parts.insert(0, "**");
-    }
-    let base = globset::escape(base.to_str()?.trim_end_matches('/'));
-    let whole = std::iter::once(base.as_str()).chain(parts).collect::<Vec<_>>().join("/");
-    globs_of(&whole)
-}
-
-/// Returns what matches a pattern of absolute paths, and what matches what lies below.
-fn globs_of(whole: &str) -> Option<[GlobMatcher; 2]> {
-    let glob = |text: &str| Some(GlobBuilder::new(text).literal_separator(true).build().ok()?.compile_matcher());
-    Some([glob(whole)?, glob(&format!("{whole}/**"))?])
-}
-
-fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
-    globs.iter().any(|glob| glob.is_match(path))
-}
-
-/// Returns `true` if something below `folder` can match: the pattern's parts before its first wildcard lie there.
-fn reaches_below(glob: &GlobMatcher, folder: &Path) -> bool {
-    let pattern = glob.glob().glob();
-    let fixed = fixed_part(pattern);
-    Path::new(fixed).starts_with(folder) || (fixed.len() < pattern.len() && folder.starts_with(fixed))
-}
-
-/// Returns the path that comes before the first wildcard of a pattern.
-fn fixed_part(pattern: &str) -> &str {
-    match pattern.find(['*', '?', '[', '{', '\\']) {
-        None => pattern,
-        Some(wild) => &pattern[..pattern[..wild].rfind('/').unwrap_or(0)],
     }
 }
 

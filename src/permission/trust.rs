@@ -56,6 +56,8 @@ pub enum BroughtKind {
     Import,
     /// A memory file that a command of an agent may have written.
     Memory,
+    /// A program that is started as an agent of its own.
+    Program,
     /// An MCP server, which is a program that is started or an address that is told things.
     Server,
 }
@@ -73,6 +75,7 @@ impl BroughtKind {
             Self::Variable => "sets",
             Self::Import => "imports",
             Self::Memory => "memory file",
+            Self::Program => "starts as an agent",
             Self::Server => "starts",
         }
     }
@@ -197,6 +200,7 @@ impl FolderTrust {
                 "memory file that a command may have written",
                 "memory files that commands may have written",
             ),
+            (count(BroughtKind::Program), "program that is an agent", "programs that are agents"),
             (count(BroughtKind::Server), "MCP server", "MCP servers"),
         ];
         let parts = words.iter().filter(|(count, ..)| *count > 0);

@@ -257,10 +257,13 @@ fn working_folder(directory: &Path, environment: &config::Environment) -> anyhow
 fn lead_definition(library: &Library, name: &str) -> anyhow::Result<Arc<AgentDefinition>> {
     library.reload();
     let catalog = library.catalog();
-    catalog.get(name).with_context(|| {
+    let found = catalog.get(name).with_context(|| {
         let names: Vec<String> = catalog.names().iter().map(|name| sanitize_line(name).into_owned()).collect();
         format!("no agent `{name}`; available: {}", names.join(", "))
-    })
+    })?;
+    let is_program = found.acp.is_some();
+    anyhow::ensure!(!is_program, "`{name}` is another program (`acp`), which works as a subagent only");
+    Ok(found)
 }
 
 fn subagents(environment: &config::Environment) -> Subagents {

@@ -20,9 +20,9 @@ use super::{Bootstrap, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
+use crate::launched::{LaunchedProgram, RunningProgram};
 use crate::mcp::{
-    FoundServers, Launch, LaunchedServer, McpConfig, McpFacts, McpServers, McpSetup, McpSources, PluginServers,
-    ProjectChoice, ServerProcess, SignIns,
+    FoundServers, Launch, McpConfig, McpFacts, McpServers, McpSetup, McpSources, PluginServers, ProjectChoice, SignIns,
 };
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
@@ -218,9 +218,9 @@ pub(super) fn announcer(servers: &McpServers, sink: Sink) -> AbortOnDrop {
     }))
 }
 
-struct Served(ServedProgram);
+pub(super) struct Served(pub(super) ServedProgram);
 
-impl ServerProcess for Served {
+impl RunningProgram for Served {
     fn end(self: Box<Self>) -> BoxFuture<'static, ()> {
         self.0.end().boxed()
     }
@@ -233,7 +233,7 @@ pub(super) fn launcher(shell: Shell, cwd: PathBuf) -> Launch {
         async move {
             let (program, stream, log) = shell.serve((command, args), variables, cwd).await?;
             let process = Box::new(Served(program));
-            Ok::<_, io::Error>(LaunchedServer { stream, log: Box::new(log), process })
+            Ok::<_, io::Error>(LaunchedProgram { stream, log: Box::new(log), process })
         }
         .boxed()
     })

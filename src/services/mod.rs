@@ -9,6 +9,7 @@ mod bootstrap;
 mod connection;
 mod demo;
 mod earlier;
+mod external;
 mod hooks;
 pub mod keyring;
 pub mod keys;
@@ -92,11 +93,10 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(disk, saved.as_deref(), meta, &secrets, (listener, watch)).await;
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
-    let sink = Sink::new(listeners, secrets.clone());
+    let (sink, settings_model) = (Sink::new(listeners, secrets.clone()), settings.model().map(str::to_owned));
     say(&diagnostics, &sink).await;
     let (approvals, says) = (ApprovalQueue::default(), options.front_end != FrontEnd::Headless && saved.is_none());
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
-    let settings_model = settings.model().map(str::to_owned);
     kept.agents = agent_files(options.kind, files.clone(), &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
@@ -140,6 +140,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: Some(rights.trusting),
         servers: rights.servers,
+        launch_external: rights.launch_external,
         shell: rights.shell,
         pictures: store.as_ref().map(Store::pictures).unwrap_or_default(),
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),

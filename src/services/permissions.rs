@@ -7,10 +7,13 @@ use tokio::sync::mpsc;
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
-use super::{ConfiguredServers, Options, SessionHandles, SessionKind, allowed, hooks, mcp, sandbox, say, trust};
+use super::{
+    ConfiguredServers, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say, trust,
+};
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
 use crate::definition::WatchedFiles;
+use crate::external::LaunchExternal;
 use crate::hook::Hooks;
 use crate::mcp::McpServers;
 use crate::memory::MemoryTrust;
@@ -50,6 +53,7 @@ pub(super) struct Rights {
     pub(super) hooks: Hooks,
     /// The MCP servers, on their way.
     pub(super) servers: McpServers,
+    pub(super) launch_external: LaunchExternal,
     /// Where it goes what the user trusts of the folder.
     pub(super) trusting: mpsc::UnboundedSender<TrustAnswer>,
 }
@@ -68,6 +72,8 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, mcp::HEAD_START);
+    let (sources, item_trust) = (servers.sources.clone(), files.library.trust().clone());
+    let launch_external = external::launcher(shell.clone(), sources, item_trust, place.project.as_ref().clone());
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
     let found = trust::TrustParts {
         trust,
@@ -81,7 +87,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
         running: running.clone(),
     };
     let trusting = trust::attend(found, (paths, place), (&permissions, sink), kept).await;
-    Rights { permissions, shell, tools, hooks, servers: running, trusting }
+    Rights { permissions, shell, tools, hooks, servers: running, launch_external, trusting }
 }
 
 async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sink) -> Permissions {

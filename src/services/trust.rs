@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
-use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, hooks, mcp, say};
+use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, external, hooks, mcp, say};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
 use crate::definition::skill::SkillLibrary;
@@ -41,8 +41,8 @@ pub(super) fn look(
     (memory, servers): (&MemorySources, &ConfiguredServers),
 ) -> FolderTrust {
     let files = [library.brought(), skills.brought()].concat();
-    let hooks = hooks_of(&files, &place.project);
-    let found = files.into_iter().chain(hooks).chain(rules.brought());
+    let acts = acts_of(&files, &place.project);
+    let found = files.into_iter().chain(acts).chain(rules.brought());
     let found = found.chain(settings.brought(&place.project)).chain(imports(memory, place)).chain(servers.brought());
     let mut brings: Vec<BroughtItem> = found.collect();
     brings.sort();
@@ -78,9 +78,14 @@ fn put_in_force(trust: &FolderTrust, memory: &MemoryTrust) {
     memory.set(!trust.is_trusted && trust.holds_back(), imports.map(|item| PathBuf::from(&item.text)).collect());
 }
 
-/// Returns the hooks that agent files, skills and commands of the project name. Blocks.
-fn hooks_of(files: &[BroughtItem], project: &Path) -> Vec<BroughtItem> {
-    files.iter().flat_map(|file| hooks::of_file(&project.join(&file.text), file.kind, project)).collect()
+/// Returns the hooks that agent files, skills and commands of the project name, and the programs that are agents. Blocks.
+fn acts_of(files: &[BroughtItem], project: &Path) -> Vec<BroughtItem> {
+    let acts = |file: &BroughtItem| {
+        let path = project.join(&file.text);
+        let hooks = hooks::of_file(&path, file.kind, project);
+        hooks.into_iter().chain(external::of_file(&path, file.kind, project))
+    };
+    files.iter().flat_map(acts).collect()
 }
 
 fn kept(paths: &Paths, place: &Place) -> TrustedItems {
@@ -228,9 +233,9 @@ impl Watched {
     /// Takes in the agent files, skills and commands that are there now, and their hooks.
     async fn list(&mut self, files: Vec<BroughtItem>) {
         let (named, project) = (files.clone(), self.project.clone());
-        let hooks = spawn_blocking(move || hooks_of(&named, &project)).await.unwrap_or_default();
+        let acts = spawn_blocking(move || acts_of(&named, &project)).await.unwrap_or_default();
         let others = self.found.trust.brings.iter().filter(|item| !WATCHED.contains(&item.kind)).cloned();
-        let brings = others.chain(files).chain(hooks).collect();
+        let brings = others.chain(files).chain(acts).collect();
         self.set_brings(brings);
     }
 

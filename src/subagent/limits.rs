@@ -87,6 +87,11 @@ pub enum Refusal {
         /// Why, for people and models.
         why: &'static str,
     },
+    /// A restriction that another program would not keep.
+    #[error("`{agent}` is another program: `{what}` cannot restrict it. Omit `{what}`, or use another agent.")]
+    NotKept { agent: String, what: &'static str },
+    #[error("`{agent}` is another program, and skills start none. Call it with Agent instead.")]
+    NotForSkills { agent: String },
     #[error("You have no subagent `{wanted}`. You have: {known}.")]
     NoSuchAgent { wanted: String, known: String },
     /// It cannot be resumed, because it has not ended.

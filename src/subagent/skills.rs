@@ -113,6 +113,10 @@ impl Tree {
         let ForkedSkill { skill, agent, text, lent, hooks } = forked;
         let input = AgentInput::of_skill(&skill.name, text, agent, skill.model.clone());
         let terms = SkillTerms { lent, effort: skill.effort, hooks };
+        // Nobody was asked about a program.
+        if let Some(definition) = self.program_called(&input) {
+            return Err(Refusal::NotForSkills { agent: definition.name.clone() });
+        }
         let admitted = self.admit(parent, &input)?.under(terms);
         let request = SpawnRequest {
             call_id,

@@ -16,6 +16,7 @@ use crate::agent::{
     Agent, Budget, Cancel, CommandReporter, EventKind, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status,
 };
 use crate::definition::Catalog;
+use crate::external::LaunchExternal;
 use crate::hook::{Hooks, OwnHooks};
 use crate::mcp::McpServers;
 use crate::memory::MemorySources;
@@ -102,6 +103,8 @@ pub struct TreeSetup {
     pub shell: Shell,
     /// The MCP servers of the session.
     pub servers: McpServers,
+    /// How programs are started that are agents of their own.
+    pub launch_external: LaunchExternal,
 }
 
 /// A handle to the tree; clones share it.

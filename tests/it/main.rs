@@ -8,6 +8,7 @@ mod config;
 mod definitions;
 mod docs;
 mod export;
+mod external;
 mod faults;
 mod fuzz;
 mod headless;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// The floors, as in the crate's documentation. Imports go downwards only; rooms on one floor do not know each other.
 const FLOORS: [&[&str]; 9] = [
     &["message", "network", "nofollow", "program", "whole_file"],
-    &["permission", "git", "sandbox"],
-    &["provider", "tool", "definition", "hook", "mcp", "memory", "session", "config", "worktree"],
+    &["permission", "git", "sandbox", "launched"],
+    &["provider", "tool", "definition", "external", "hook", "mcp", "memory", "session", "config", "worktree"],
     &["agent", "offline"],
     &["subagent", "export"],
     &["app", "services"],

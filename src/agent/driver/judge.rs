@@ -6,11 +6,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::Driver;
 use crate::agent::aside::ask_aside;
+use crate::agent::run::Run;
 use crate::agent::stream::ModelReply;
-use crate::message::{Effort, Message, sanitize, sanitize_line};
-use crate::provider::Request;
+use crate::agent::{Agent, FileTally};
+use crate::message::{Effort, Message, Usage, sanitize, sanitize_line};
+use crate::provider::{Model, Request};
 
 /// The system prompt of the model that judges.
 const PROMPT: &str = include_str!("../../../assets/prompts/judge.md");
@@ -19,49 +20,51 @@ const ANSWER_TOKENS: u32 = 500;
 /// Characters of its reasons that are shown.
 const REASON_CHARS: usize = 200;
 
-impl Driver<'_> {
-    /// Says why a report with this text may carry instructions; `None` if nobody has to judge, or nothing speaks for it.
-    pub(super) async fn doubt(&mut self, text: &str) -> Option<String> {
-        let report = self.judged(text);
-        if report.trim().is_empty() {
-            return None;
-        }
-        let (provider, model) = match self.agent.judge.clone()? {
-            Ok(judge) => judge,
-            Err(why) => return Some(format!("not judged: {}", sanitize_line(&why))),
-        };
-        let request = Request {
-            model: model.id.clone(),
-            system: PROMPT.into(),
-            messages: vec![Arc::new(Message::user(request(&report)))],
-            tools: Arc::default(),
-            withheld: Arc::default(),
-            max_output_tokens: ANSWER_TOKENS.min(model.max_output_tokens),
-            effort: model.effort(Effort::Low),
-            attachments: Arc::default(),
-            search: None,
-        };
-        let stop = self.agent.cancel.clone();
-        let (reply, used) = ask_aside(self.run, request, (&*provider, &model), &stop).await;
-        self.count_aside(used, &model);
-        match reply {
-            Ok(ModelReply::Whole(turn)) => doubt_in(&turn.message.text()),
-            Ok(ModelReply::Failed(error, _)) => Some(format!("not judged: {}", sanitize_line(&error.to_string()))),
-            Ok(ModelReply::Cut(_) | ModelReply::Spent(_)) | Err(_) => Some("not judged: it was stopped".to_owned()),
-        }
+/// Says why a report with this text may carry instructions; `None` if nobody has to judge, or nothing speaks for it. Returns
+/// too what the judgment has used, and of which model.
+pub(in crate::agent) async fn doubt(
+    run: &Run<'_>,
+    files: &FileTally,
+    text: &str,
+) -> (Option<String>, Option<(Usage, Arc<Model>)>) {
+    let report = judged(run.agent, files, text);
+    if report.trim().is_empty() {
+        return (None, None);
     }
+    let (provider, model) = match run.agent.judge.clone() {
+        None => return (None, None),
+        Some(Ok(judge)) => judge,
+        Some(Err(why)) => return (Some(format!("not judged: {}", sanitize_line(&why))), None),
+    };
+    let request = Request {
+        model: model.id.clone(),
+        system: PROMPT.into(),
+        messages: vec![Arc::new(Message::user(request(&report)))],
+        tools: Arc::default(),
+        withheld: Arc::default(),
+        max_output_tokens: ANSWER_TOKENS.min(model.max_output_tokens),
+        effort: model.effort(Effort::Low),
+        attachments: Arc::default(),
+        search: None,
+    };
+    let stop = run.agent.cancel.clone();
+    let (reply, used) = ask_aside(run, request, (&*provider, &model), &stop).await;
+    let doubt = match reply {
+        Ok(ModelReply::Whole(turn)) => doubt_in(&turn.message.text()),
+        Ok(ModelReply::Failed(error, _)) => Some(format!("not judged: {}", sanitize_line(&error.to_string()))),
+        Ok(ModelReply::Cut(_) | ModelReply::Spent(_)) | Err(_) => Some("not judged: it was stopped".to_owned()),
+    };
+    (doubt, Some((used, model)))
 }
 
-impl Driver<'_> {
-    /// Returns all that the reader gets which strangers may have written: the text as it is read, and names of files.
-    fn judged(&self, text: &str) -> String {
-        let mut judged = sanitize(text).into_owned();
-        for path in self.files.created.iter().chain(&self.files.modified) {
-            let name = path.strip_prefix(self.agent.place.project.as_path()).unwrap_or(path).display().to_string();
-            let _ = write!(judged, "\nfile: {}", sanitize_line(&name));
-        }
-        judged
+/// Returns all that the reader gets which strangers may have written: the text as it is read, and names of files.
+fn judged(agent: &Agent, files: &FileTally, text: &str) -> String {
+    let mut judged = sanitize(text).into_owned();
+    for path in files.created.iter().chain(&files.modified) {
+        let name = path.strip_prefix(agent.place.project.as_path()).unwrap_or(path).display().to_string();
+        let _ = write!(judged, "\nfile: {}", sanitize_line(&name));
     }
+    judged
 }
 
 /// Returns what the model is asked. Nothing in a report ends what stands around it.

@@ -15,8 +15,10 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::{FusedFuture as _, join3};
 
+pub(super) use self::judge::doubt;
 use self::room::RoomState;
-use self::words::{early_status, last_turn_words, limit_words, shorter, stop_words};
+pub(super) use self::words::{early_status, last_turn_words, stop_words};
+use self::words::{limit_words, shorter};
 use super::budget::{BudgetReservation, Reserved};
 use super::dispatch::{dispatch, refuse};
 use super::inbox::{IdleState, InboxMessage};
@@ -55,11 +57,15 @@ enum Job<'a> {
 async fn carry_out(job: Job<'_>, agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
     let run = Run::new(agent);
     run.emit(EventKind::Started).await;
-    let mut driver = Driver::new(&run, transcript);
-    let end = Box::pin(driver.watched(job)).await;
-    agent.inbox.close();
-    super::skill::end_lending(agent);
-    let (outcome, transcript) = driver.conclude(end).await;
+    let (outcome, transcript) = if let Some(external) = &agent.external {
+        Box::pin(super::external::work(&run, external, transcript)).await
+    } else {
+        let mut driver = Driver::new(&run, transcript);
+        let end = Box::pin(watched(&run, driver.work_on(job), |end| matches!(end, End::Stopped))).await;
+        agent.inbox.close();
+        super::skill::end_lending(agent);
+        driver.conclude(end).await
+    };
     if agent.depth > 0 {
         // Nobody else could read what they print. Those of the main agent go on between its answers.
         agent.commands.end_of(agent.id).await;
@@ -84,6 +90,26 @@ async fn emit_last_turn(run: &Run<'_>) {
     {
         run.emit_last_turn(why).await;
     }
+}
+
+/// Works while the watchdog looks on and stops are emitted. The end of a run that was stopped waits for that.
+pub(super) async fn watched<T>(run: &Run<'_>, work: impl Future<Output = T>, was_stopped: impl Fn(&T) -> bool) -> T {
+    let mut stopping = pin!(emit_stop(run).fuse());
+    let end = {
+        let aside = async {
+            join3(watch(run), emit_last_turn(run), stopping.as_mut()).await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            never = aside => never,
+            end = work => end,
+        }
+    };
+    if was_stopped(&end) && !stopping.is_terminated() {
+        stopping.await;
+    }
+    end
 }
 
 enum End {
@@ -143,24 +169,6 @@ impl<'a> Driver<'a> {
             last_text: String::new(),
             kept_going: 0,
         }
-    }
-
-    /// Works while the watchdog looks on and stops are emitted.
-    async fn watched(&mut self, job: Job<'_>) -> End {
-        let run = self.run;
-        let mut stopping = pin!(emit_stop(run).fuse());
-        let end = {
-            let aside = join3(watch(run), emit_last_turn(run), stopping.as_mut());
-            tokio::select! {
-                biased;
-                _ = aside => End::Stopped,
-                end = self.work_on(job) => end,
-            }
-        };
-        if matches!(end, End::Stopped) && !stopping.is_terminated() {
-            stopping.await;
-        }
-        end
     }
 
     async fn work_on(&mut self, job: Job<'_>) -> End {
@@ -399,7 +407,10 @@ impl<'a> Driver<'a> {
     async fn conclude(mut self, end: End) -> (Outcome, Transcript) {
         let answer = self.answer.join("");
         let text = if answer.is_empty() { std::mem::take(&mut self.last_text) } else { answer.clone() };
-        let doubt = self.doubt(&text).await;
+        let (doubt, judged) = doubt(self.run, &self.files, &text).await;
+        if let Some((used, model)) = judged {
+            self.count_aside(used, &model);
+        }
         self.transcript.interrupt_pending();
         let (status, words, reason) = match end {
             End::Answered if answer.trim().is_empty() => {

@@ -17,12 +17,12 @@ const WRAP_UP: &str = "Stop here and report now: no more tools are available. Sa
                        what is missing.";
 
 /// Returns the words for the last turn of an agent.
-pub(super) fn last_turn_words(limit: Status) -> &'static str {
+pub(in crate::agent) fn last_turn_words(limit: Status) -> &'static str {
     if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW }
 }
 
 /// Returns how a run ends whose work was stopped for this cause.
-pub(super) fn early_status(cause: StopCause) -> Status {
+pub(in crate::agent) fn early_status(cause: StopCause) -> Status {
     match cause {
         StopCause::Idle | StopCause::Wall => Status::TimedOut,
         StopCause::User | StopCause::Parent | StopCause::Quit | StopCause::Hook => Status::WrappedUp,
@@ -50,7 +50,7 @@ pub(super) fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, st
     }
 }
 
-pub(super) fn stop_words(cause: StopCause, agent: &Agent) -> (Status, String) {
+pub(in crate::agent) fn stop_words(cause: StopCause, agent: &Agent) -> (Status, String) {
     let limits = &agent.limits;
     let of = |limit: Option<Duration>| limit.map_or_else(String::new, |limit| format!(" of {} s", limit.as_secs_f32()));
     let advice =

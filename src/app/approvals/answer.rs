@@ -218,6 +218,7 @@ impl Approvals {
             AccessKind::Write { .. } => "edit",
             AccessKind::Execute { .. } | AccessKind::Reach { .. } => "command",
             AccessKind::Search { .. } => "search",
+            AccessKind::Start { .. } => "agent",
             AccessKind::Read { .. }
             | AccessKind::Fetch { .. }
             | AccessKind::Call { .. }

@@ -29,6 +29,8 @@ pub(super) struct Facts {
     effort: Option<&'static str>,
     memory: Option<&'static str>,
     isolation: Option<&'static str>,
+    /// The program that is this agent.
+    acp: Option<String>,
     background: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skills: Vec<String>,
@@ -66,6 +68,7 @@ impl Facts {
             effort: definition.and_then(|definition| Some(definition.effort?.name())),
             memory: definition.and_then(|definition| Some(memory(definition.memory?))),
             isolation: definition.and_then(|definition| Some(definition.isolation?.name())),
+            acp: definition.and_then(|definition| Some(definition.acp.as_ref()?.shown())),
             background: definition.is_some_and(|definition| definition.background),
             skills: definition.map(|definition| definition.skills.clone()).unwrap_or_default(),
             initial_prompt: definition.and_then(|definition| definition.initial_prompt.clone()),

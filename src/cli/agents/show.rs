@@ -83,6 +83,7 @@ fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed:
         ("turns", definition.max_turns.map(|turns| format!("at most {turns}"))),
         ("effort", definition.effort.map(|effort| effort.name().to_owned())),
         ("memory", definition.memory.map(|scope| memory(scope).to_owned())),
+        ("program", definition.acp.as_ref().map(crate::message::ExternalProgram::shown)),
         ("isolation", definition.isolation.map(|isolation| isolation.name().to_owned())),
         ("background", definition.background.then(|| "yes".to_owned())),
         ("color", definition.color.clone()),

@@ -142,6 +142,7 @@ impl Tree {
             spoken: lead.spoken.clone(),
             limits: lead.limits.clone(),
             pictures: setup.pictures.clone(),
+            external: None,
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),

@@ -135,7 +135,12 @@ impl RunGuard {
         tokio::select! {
             biased;
             () = agent.cancel.cancelled() => Err("stopped before it started.".to_owned()),
-            read = reading => read.map(|events| transcript_of(&events)),
+            read = reading => read.map(|events| {
+                if let Some(external) = &agent.external {
+                    external.session.recall(&events);
+                }
+                transcript_of(&events)
+            }),
         }
     }
 

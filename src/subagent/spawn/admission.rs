@@ -6,9 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
+use crate::agent::{Agent, AtEnd, Cancel, ExternalAgent, ExternalSessionName, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::{AgentId, Effort, canonical_name, sanitize_line};
+use crate::memory::GivenMemory;
+use crate::message::{AgentId, Effort, ExternalProgram, canonical_name, sanitize_line};
 use crate::provider::Model;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
@@ -70,6 +71,9 @@ impl Tree {
         let lists = self.lists(&definition, input.allowed_tools.as_deref());
         let depth = self.depth_allows(parent.depth + 1);
         let (above, server_notes) = self.above(&parent.capabilities, &definition);
+        if definition.acp.is_some() {
+            restrictions_kept(&definition, input)?;
+        }
         let capabilities = above.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
         let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
@@ -114,8 +118,22 @@ impl Tree {
         })
     }
 
+    /// Returns the definition that a call starts another program of, if it does.
+    pub(in crate::subagent) fn program_called(&self, input: &AgentInput) -> Option<Arc<AgentDefinition>> {
+        let resumed = input.resume.as_deref().map(str::trim).and_then(|wanted| {
+            let registry = self.registry();
+            let found = registry.iter().find(|(id, entry)| entry.name == wanted || wanted.parse() == Ok(id.0));
+            found.map(|(_, entry)| entry.agent_type.clone())
+        });
+        let name = resumed.or_else(|| input.named_type().map(str::to_owned))?;
+        self.catalog().get(&name).filter(|definition| definition.acp.is_some())
+    }
+
     /// Says which tools an agent of the definition would have below this parent; `None` if its lists leave none.
     pub(in crate::subagent) fn tools_of_child(&self, parent: &Parent, definition: &AgentDefinition) -> Option<String> {
+        if let Some(program) = &definition.acp {
+            return Some(format!("its own; it is another program ({})", sanitize_line(program.name())));
+        }
         let lists = self.lists(definition, None);
         let depth = self.depth_allows(parent.depth + 1);
         let all = &self.setup().tools;
@@ -183,6 +201,9 @@ impl Tree {
         definition: &AgentDefinition,
         input: &AgentInput,
     ) -> Result<(Connection, Option<String>), Refusal> {
+        if let Some(program) = &definition.acp {
+            return Ok((program_connection(&parent.connection, program), None));
+        }
         let wishes = ModelSources {
             call: input.model.as_deref(),
             environment: self.setup().subagent_model.as_deref(),
@@ -196,6 +217,16 @@ impl Tree {
             model.max_output_tokens = model.max_output_tokens.min(cap.max(1));
         }
         Ok((connection, note))
+    }
+
+    fn external_of(&self, definition: &AgentDefinition) -> Option<Arc<ExternalAgent>> {
+        let program = definition.acp.clone()?;
+        Some(Arc::new(ExternalAgent {
+            program,
+            is_projects: definition.source.tier.is_of_project(),
+            launch: self.setup().launch_external.clone(),
+            session: ExternalSessionName::default(),
+        }))
     }
 
     /// Makes the agent of an admitted spawn, and what it can hand on.
@@ -225,7 +256,12 @@ impl Tree {
         let summarizer = connection.side_model(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
         let judge = connection.side_model(setup.review.judge.as_deref(), &parent.main, &setup.resolve_model);
         let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
-        let memory = self.memory_for(Some(&spec.definition), workspace.as_ref());
+        let external = self.external_of(&spec.definition);
+        // Another program reads such files itself.
+        let memory = match external {
+            Some(_) => GivenMemory::default(),
+            None => self.memory_for(Some(&spec.definition), workspace.as_ref()),
+        };
         let own = Parent {
             id,
             depth,
@@ -245,7 +281,7 @@ impl Tree {
             summarizer,
             judge,
             effort: terms.effort.or_else(|| effort_of(&spec.definition)),
-            tools: self.offered_tools(own.clone()),
+            tools: if external.is_some() { ToolSet::default() } else { self.offered_tools(own.clone()) },
             place,
             permissions,
             approver: setup.approver.clone(),
@@ -256,6 +292,7 @@ impl Tree {
             spoken: None,
             limits,
             pictures: setup.pictures.clone(),
+            external,
             budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
@@ -299,6 +336,28 @@ pub fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String
     })
 }
 
+/// Refuses what another program would not keep to.
+fn restrictions_kept(definition: &AgentDefinition, input: &AgentInput) -> Result<(), Refusal> {
+    let asked = [
+        (input.allowed_tools.is_some(), "allowed_tools"),
+        (input.max_tokens.is_some(), "max_tokens"),
+        (input.model.is_some(), "model"),
+    ];
+    match asked.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, what)) => Err(Refusal::NotKept { agent: definition.name.clone(), what }),
+        None => Ok(()),
+    }
+}
+
+/// Returns what stands in the place of a model where another program asks its own.
+fn program_connection(parent: &Connection, program: &ExternalProgram) -> Connection {
+    let mut connection = parent.clone();
+    let model = Arc::make_mut(&mut connection.model);
+    model.display = sanitize_line(program.name()).into_owned();
+    (model.price, model.context_window) = (None, None);
+    connection
+}
+
 /// Says which restrictions of the definition are not kept.
 fn idle_note(definition: &AgentDefinition) -> Option<String> {
     let restricts = |(key, _): &&(String, String)| key == "permissionMode";
@@ -312,6 +371,8 @@ fn idle_note(definition: &AgentDefinition) -> Option<String> {
 fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {
     Limits {
         max_turns: match definition.max_turns {
+            // Another program does not say how often it asks its model.
+            _ if definition.acp.is_some() => None,
             // A stranger's file narrows; the user's own may be laxer than the user's default.
             turns if definition.source.tier.is_of_project() => least(turns, limits.max_turns),
             turns => turns.or(limits.max_turns),

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::agent::{RunMode, Spawn, SpawnOptions};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::ToolSpec;
-use crate::permission::ToolKind;
+use crate::message::{ExternalProgram, ToolSpec};
+use crate::permission::{AccessKind, Preview, ToolKind};
 use crate::subagent::spawn::SpawnResult;
 use crate::subagent::tools::offer::{OfferEntry, OfferWords};
 use crate::subagent::tree::{Parent, Tree};
@@ -58,6 +58,9 @@ pub struct AgentInput {
     pub resume: Option<String>,
 }
 
+/// What a question about another program says.
+const ON_ITS_OWN: &str = "Another agent program works on this task, with its own tools. Rules, modes and the sandbox hold only \
+                          for what it asks you about.";
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 const MAX_TOOLS_CHARS: usize = 307;
 /// Bytes of all agents that are listed; those beyond are named only.
@@ -221,7 +224,10 @@ impl Tool for AgentTool {
     }
 
     async fn prepare(&self, input: AgentInput, _context: &ToolContext) -> Result<(Plan, AgentInput), ToolOutput> {
-        Ok((Plan::free(), input))
+        let Some(definition) = self.tree.program_called(&input) else { return Ok((Plan::free(), input)) };
+        let program = definition.acp.as_ref().map(ExternalProgram::shown).unwrap_or_default();
+        let plan = Plan::new(AccessKind::Start { agent: definition.name.clone(), program });
+        Ok((Plan { preview: Some(Preview::Note { text: ON_ITS_OWN.to_owned() }), ..plan }, input))
     }
 
     async fn run(&self, input: AgentInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {

@@ -221,6 +221,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
         AccessKind::Fetch { .. } => "wants to fetch",
         AccessKind::Search { .. } => "wants to search the web",
         AccessKind::Call { .. } => "wants to call",
+        AccessKind::Start { .. } => "wants to start",
         AccessKind::Nothing if request.is_of_report() => "wants to read",
         AccessKind::Nothing if request.is_of_plan() => "asks you to approve a plan",
         AccessKind::Nothing if request.questions().is_some() => "asks you",
@@ -228,6 +229,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
     };
     let what = match &request.access.kind {
         AccessKind::Reach { host, .. } => host.to_string(),
+        AccessKind::Start { agent, .. } => shown_name(agent).into_owned(),
         _ if request.is_of_plan() || request.questions().is_some() => String::new(),
         _ => request.access.tool.clone(),
     };
@@ -340,6 +342,7 @@ fn covered(grant: &Grant) -> String {
         Grant::Domain(host) => format!("pages of {}", reveal_line(host)),
         Grant::Below(top) => format!("reading files under {}", reveal_line(&top.to_string_lossy())),
         Grant::Host(host) => format!("reaching {host}"),
+        Grant::Agent(name) => format!("every {} agent", reveal_line(name)),
     }
 }
 

@@ -97,7 +97,7 @@ fn kind(request: &ApprovalRequest) -> &'static str {
         AccessKind::Search { .. } => "search of the web",
         AccessKind::Call { .. } => "MCP tool",
         AccessKind::Skill { .. } => "skill",
-        AccessKind::Nothing => "other",
+        AccessKind::Start { .. } | AccessKind::Nothing => "other",
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn reply(when: serde_json::Value, steps: Vec<serde_json::Value>) -> s
     json!({"when": when, "steps": steps})
 }
 
-fn results(request: &Request) -> Vec<ToolResult> {
+pub(crate) fn results(request: &Request) -> Vec<ToolResult> {
     request
         .messages
         .iter()
@@ -84,7 +84,7 @@ fn results(request: &Request) -> Vec<ToolResult> {
         .collect()
 }
 
-fn last_of_main(provider: &Scripted) -> Request {
+pub(crate) fn last_of_main(provider: &Scripted) -> Request {
     let is_main = |request: &Request| request.tools.iter().any(|tool| tool.name == "Agent");
     provider.requests().into_iter().rfind(is_main).unwrap()
 }

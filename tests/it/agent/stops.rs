@@ -345,6 +345,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
     );
     let cancel = Cancel::default();
     let agent = Agent {
+        external: None,
         judge: None,
         id: AgentId::MAIN,
         depth: 0,

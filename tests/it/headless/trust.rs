@@ -253,3 +253,26 @@ fn what_was_trusted_stays_in_force_beside_what_is_new() {
     }
     assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "what is new was not trusted on the way");
 }
+
+#[test]
+fn a_program_that_is_an_agent_is_named_and_trusted_with_the_scripts_that_it_runs() {
+    let bench = Bench::new();
+    bench.file(".claude/agents/other.md", "---\nname: other\ndescription: d\nacp: ./agent.sh --quiet\n---\n");
+    bench.file("agent.sh", "#!/bin/sh\nexit 1\n");
+    let output = bench.ask("hello", &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        said(&output).contains("brings 1 agent, 1 program that is an agent that you have not trusted"),
+        "{output:?}"
+    );
+    let mut session = super::plain::Session::offline(&bench);
+    session.until("not used until you trust it");
+    session.line("/trust");
+    session.line("/trust yes");
+    session.line("/quit");
+    let (_, out) = session.end();
+    assert!(out.contains("starts as an agent ./agent.sh --quiet"), "{out}");
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(0));
+    bench.file("agent.sh", "#!/bin/sh\nexit 2\n");
+    assert_eq!(bench.ask("hello", &[]).status.code(), Some(2), "not what was trusted");
+}

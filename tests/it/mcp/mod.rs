@@ -13,7 +13,8 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use belvedere::mcp::{LaunchedServer, McpConfig, McpScope, McpServers, McpSetup, McpWay, ServerProcess, SignIns};
+use belvedere::launched::{LaunchedProgram, RunningProgram};
+use belvedere::mcp::{McpConfig, McpScope, McpServers, McpSetup, McpWay, SignIns};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ impl Heard {
 
 struct Nothing;
 
-impl ServerProcess for Nothing {
+impl RunningProgram for Nothing {
     fn end(self: Box<Self>) -> BoxFuture<'static, ()> {
         async {}.boxed()
     }
@@ -60,7 +61,7 @@ pub(super) fn in_process(heard: &Heard, gate: &Arc<tokio::sync::Notify>) -> McpS
                     tokio::spawn(serve(theirs, command, heard, gate));
                 }
                 let log = Box::new(io::Cursor::new(b"a line of its log\n".to_vec()));
-                Ok(LaunchedServer { stream: ours, log, process: Box::new(Nothing) })
+                Ok(LaunchedProgram { stream: ours, log, process: Box::new(Nothing) })
             }
             .boxed()
         }),

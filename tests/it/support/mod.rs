@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, LogEvent, Outcome, Place, SessionEvent, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
+use belvedere::external::LaunchExternal;
 use belvedere::hook::Hooks;
 use belvedere::mcp::McpServers;
 use belvedere::memory::MemorySources;
@@ -111,6 +112,8 @@ pub(crate) struct Parts {
     /// What `/sandbox` is about.
     pub(crate) sandbox: Option<Sandbox>,
     pub(crate) servers: McpServers,
+    /// How programs are started that are agents of their own; without it none is.
+    pub(crate) external: Option<LaunchExternal>,
     /// Who looks at reports before they are read.
     pub(crate) review: ReportReview,
     pub(crate) provider: Arc<dyn Provider>,
@@ -166,6 +169,7 @@ impl Parts {
             provider,
             sandbox: None,
             servers: McpServers::default(),
+            external: None,
             memory: MemorySources::default(),
             skills: SessionSkills::default(),
             rules: RuleSet::default(),
@@ -231,6 +235,10 @@ pub(crate) struct Session {
     pub(crate) driver: tokio::task::JoinHandle<()>,
 }
 
+fn no_program() -> std::io::Error {
+    std::io::Error::other("no program is started here")
+}
+
 /// Looks for memory files of the user below this folder, if those of the project are looked for.
 fn below(memory: MemorySources, home: &Path) -> MemorySources {
     if !memory.is_project {
@@ -263,6 +271,7 @@ impl Session {
         let tree = Tree::new(TreeSetup {
             shell: parts.sandbox.map_or_else(shell, |sandbox| shell().with_sandbox(sandbox)),
             servers: parts.servers,
+            launch_external: parts.external.unwrap_or_else(|| Arc::new(|_| Box::pin(async { Err(no_program()) }))),
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
             budget: parts.budget,

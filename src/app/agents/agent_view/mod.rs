@@ -281,7 +281,10 @@ impl AgentView {
             EventKind::Context(event) => self.context_event(event, now),
             EventKind::Aside { .. } => self.spent.apply(kind),
             EventKind::Command(event) => self.command_event(event, now),
-            EventKind::Spawned(_) | EventKind::Resumed { .. } | EventKind::Alive => {}
+            EventKind::Spawned(_)
+            | EventKind::Resumed { .. }
+            | EventKind::ExternalSession { .. }
+            | EventKind::Alive => {}
         }
     }
 

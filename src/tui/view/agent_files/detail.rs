@@ -11,7 +11,7 @@ use super::super::wrap::{pad, wrap_indented};
 use crate::definition::{
     AgentDefinition, DefinitionState, Listed, MemoryScope, Source, Tier, ToolsField, knows_tool, same_name,
 };
-use crate::message::{Effort, canonical_name, sanitize, sanitize_line};
+use crate::message::{Effort, canonical_name, reveal_line, sanitize, sanitize_line};
 use crate::permission::PermissionMode;
 
 /// Columns of the names of fields.
@@ -103,6 +103,9 @@ impl Fields<'_> {
         let description = sanitize(&definition.description);
         for (at, line) in description.lines().filter(|line| !line.trim().is_empty()).enumerate() {
             self.add(if at == 0 { "description" } else { "" }, line, theme.text);
+        }
+        if let Some(program) = &definition.acp {
+            self.add("program", &reveal_line(&program.shown()), theme.text);
         }
         self.add_or("model", definition.model.as_deref(), "inherit: same as parent");
         self.tools(&definition.tools);

@@ -1,0 +1,220 @@
+//! One prompt and all that the program says until its end.
+//!
+//! Owns what interrupts it: a stop, a message, a limit. Leaves what follows to the run. Invariants: a program that is asked
+//! to stop has a bounded time for it; a message never takes a running tool away, but waits for its end; questions that are
+//! open when it is stopped are withdrawn.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+
+use super::Talk;
+use crate::agent::driver::early_status;
+use crate::agent::{EventKind, Status};
+use crate::external::{ExternalRequest, ExternalUpdate, FromExternal, PromptEnd, PromptStop, RequestToken};
+use crate::message::{Usage, sanitize_line};
+use crate::provider::StreamEvent;
+
+/// How long a program may take to stop what it does, before it is ended.
+const CANCEL_GRACE: Duration = Duration::from_secs(3);
+
+/// What came of a prompt.
+pub(super) enum ExchangeEnd {
+    /// It has ended by itself.
+    Ended(PromptStop),
+    Interrupted(Interruption),
+    Failed(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interruption {
+    Stopped,
+    /// A message is to be read.
+    Steered,
+    /// It has to report.
+    Early(Status),
+}
+
+type Answered<'q> = BoxFuture<'q, (RequestToken, Value)>;
+
+impl<'a> Talk<'a> {
+    /// Asks something and follows what comes of it. In a last turn no message is read, and no call is made.
+    pub(super) async fn exchange(&mut self, text: &str, is_last: bool) -> ExchangeEnd {
+        let run = self.run;
+        // The program owes an answer, so that its silence counts.
+        run.watchdog.asking(self.exchanged(text, is_last)).await
+    }
+
+    async fn exchanged(&mut self, text: &str, is_last: bool) -> ExchangeEnd {
+        let agent = self.agent;
+        if let Err(why) = self.connection(|connection| connection.prompt(text)) {
+            return ExchangeEnd::Failed(why);
+        }
+        let mut asking: FuturesUnordered<Answered<'a>> = FuturesUnordered::new();
+        let mut interrupted: Option<(Interruption, Instant)> = None;
+        loop {
+            let wanted = self.wanted_interruption(is_last, asking.is_empty());
+            let is_harder = |now: Interruption| match interrupted {
+                None => true,
+                Some((before, _)) => now == Interruption::Stopped && before != Interruption::Stopped,
+            };
+            if let Some(now) = wanted.filter(|now| is_harder(*now)) {
+                interrupted = Some((now, Instant::now() + CANCEL_GRACE));
+                if let Err(why) = self.connection(|connection| connection.cancel()) {
+                    return if now == Interruption::Stopped {
+                        ExchangeEnd::Interrupted(now)
+                    } else {
+                        ExchangeEnd::Failed(why)
+                    };
+                }
+            }
+            let (due, deadline) = (self.steps.due(), interrupted.map(|(_, deadline)| deadline));
+            let Some(connection) = self.connection.as_mut() else {
+                return ExchangeEnd::Failed("not connected".to_owned());
+            };
+            tokio::select! {
+                biased;
+                () = agent.cancel.cancelled(), if wanted != Some(Interruption::Stopped) => {}
+                () = agent.work.cancelled(), if agent.work.cause().is_none() => {}
+                () = until(deadline), if deadline.is_some() => {
+                    self.finish(None, false).await;
+                    return match interrupted {
+                        Some((Interruption::Stopped, _)) | None => ExchangeEnd::Interrupted(Interruption::Stopped),
+                        Some(_) => ExchangeEnd::Failed("It did not stop when it was asked to.".to_owned()),
+                    };
+                }
+                Some((token, answer)) = asking.next(), if !asking.is_empty() => {
+                    if let Err(why) = self.connection(|connection| connection.answer(&token, &answer)) {
+                        return ExchangeEnd::Failed(why);
+                    }
+                }
+                () = until(due), if due.is_some() => self.steps.flush().await,
+                () = agent.inbox.woken(), if !agent.inbox.has_news() => {}
+                from = connection.next() => {
+                    self.run.watchdog.heartbeat();
+                    match from {
+                        FromExternal::Update(update) => self.heed(update).await,
+                        FromExternal::Request(request) => {
+                            if let Some(question) = self.ask(*request, interrupted.is_some()).await {
+                                asking.push(question);
+                            }
+                        }
+                        FromExternal::Ended(ended) => return self.ended(ended, interrupted.map(|(why, _)| why)).await,
+                        FromExternal::Closed(error) => {
+                            self.finish(None, false).await;
+                            return match interrupted {
+                                Some((Interruption::Stopped, _)) => ExchangeEnd::Interrupted(Interruption::Stopped),
+                                _ => ExchangeEnd::Failed(self.words_of(&error)),
+                            };
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says what should interrupt it now.
+    fn wanted_interruption(&self, is_last: bool, has_no_question: bool) -> Option<Interruption> {
+        let agent = self.agent;
+        if agent.cancel.cause().is_some() {
+            return Some(Interruption::Stopped);
+        }
+        let over = agent.limits.max_tool_calls.is_some_and(|max| self.calls.begun > max);
+        if is_last {
+            return (over && !self.calls.is_empty()).then_some(Interruption::Early(Status::ToolLimit));
+        }
+        if let Some(cause) = agent.work.cause() {
+            return Some(Interruption::Early(early_status(cause)));
+        }
+        if over {
+            return Some(Interruption::Early(Status::ToolLimit));
+        }
+        (has_no_question && self.calls.is_empty() && agent.inbox.has_news()).then_some(Interruption::Steered)
+    }
+
+    /// Does something with the connection. `Err` says why that cannot be.
+    fn connection(
+        &mut self,
+        act: impl FnOnce(&mut crate::external::ExternalConnection) -> Result<(), crate::external::ExternalError>,
+    ) -> Result<(), String> {
+        let Some(connection) = self.connection.as_mut() else { return Err("not connected".to_owned()) };
+        act(connection).map_err(|error| self.words_of(&error))
+    }
+
+    async fn heed(&mut self, update: ExternalUpdate) {
+        match update {
+            ExternalUpdate::Text(text) => self.steps.push(StreamEvent::Text(text)).await,
+            ExternalUpdate::Thought(text) => self.steps.push(StreamEvent::Thinking(text)).await,
+            ExternalUpdate::Call(update) => self.heed_call(*update).await,
+            ExternalUpdate::Plan(plan) => self.heed_plan(plan).await,
+            ExternalUpdate::Mode(mode) => {
+                let text = format!("{} works in mode `{}`.", sanitize_line(self.external.program.name()), mode);
+                self.run.emit(EventKind::Notice { text }).await;
+            }
+            ExternalUpdate::Usage { cost_usd, .. } => {
+                self.session_cost = cost_usd.or(self.session_cost);
+                self.run.emit_alive().await;
+            }
+            ExternalUpdate::Other => self.run.emit_alive().await,
+        }
+    }
+
+    /// Begins to put a question to the user, or refuses it at once.
+    async fn ask(&mut self, request: ExternalRequest, is_over: bool) -> Option<Answered<'a>> {
+        let ExternalRequest { token, question } = request;
+        self.heed_call(question.call.clone()).await;
+        let open = self.calls.open(&question.call.id).map(|(id, known)| (id.to_owned(), known.clone()));
+        let Some((call_id, known)) = open.filter(|_| !is_over) else {
+            let answer = question.answer(None);
+            // If that cannot be said, the next thing that is said fails too.
+            let _ = self.connection(|connection| connection.answer(&token, &answer));
+            return None;
+        };
+        let run = self.run;
+        Some(Box::pin(async move {
+            let yes = super::questions::may(run, &known, &call_id).await;
+            (token, question.answer(yes))
+        }))
+    }
+
+    async fn ended(
+        &mut self,
+        ended: Result<PromptEnd, crate::external::ExternalError>,
+        interrupted: Option<Interruption>,
+    ) -> ExchangeEnd {
+        let (usage, stop) = match &ended {
+            Ok(end) => (end.usage, Some(end.stop)),
+            Err(_) => (None, None),
+        };
+        self.finish(usage, stop == Some(PromptStop::Done)).await;
+        match (interrupted, ended) {
+            (Some(Interruption::Stopped), _) => ExchangeEnd::Interrupted(Interruption::Stopped),
+            (_, Err(error)) if interrupted.is_none() => ExchangeEnd::Failed(self.words_of(&error)),
+            // It was done before it read that it should stop.
+            (Some(Interruption::Steered) | None, Ok(PromptEnd { stop, .. })) if stop != PromptStop::Cancelled => {
+                ExchangeEnd::Ended(stop)
+            }
+            (Some(why), _) => ExchangeEnd::Interrupted(why),
+            (None, _) => ExchangeEnd::Ended(PromptStop::Cancelled),
+        }
+    }
+
+    /// Ends the step and the calls that are open.
+    async fn finish(&mut self, usage: Option<Usage>, is_whole: bool) {
+        let cost = self.session_cost.map(|cost| (cost - self.counted_cost).max(0.0)).filter(|cost| *cost > 0.0);
+        self.counted_cost += cost.unwrap_or_default();
+        self.steps.end(usage.unwrap_or_default(), cost, is_whole).await;
+        self.settle_calls(is_whole).await;
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
