@@ -174,6 +174,7 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
     Ok(Options {
         directory,
         model: flags.model,
+        fallback_model: flags.fallback_model,
         mode: flags.permission_mode,
         allowed: flags.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         denied: flags.disallowed_tools.into_iter().flat_map(|list| list.0).collect(),

@@ -24,7 +24,7 @@ pub(super) async fn ask_aside(
         Reserved::Granted => {}
         other => return (Err(other), Usage::default()),
     }
-    let call = ModelCall { provider, request, deltas: Deltas::Hidden };
+    let call = ModelCall { provider, request, deltas: Deltas::Hidden, gives_way: false };
     let reply = reply(run, call, &mut HashSet::new(), &mut aside, stop).await;
     let (ModelReply::Whole(turn) | ModelReply::Cut(turn) | ModelReply::Failed(_, turn) | ModelReply::Spent(turn)) =
         &reply;

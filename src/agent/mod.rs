@@ -73,6 +73,8 @@ pub struct Agent {
     pub system: Arc<str>,
     pub provider: Arc<dyn Provider>,
     pub model: Arc<Model>,
+    /// Who answers a turn that its model does not answer, in this order.
+    pub fallbacks: Arc<[SideModel]>,
     /// Who summarizes its conversation, if it does not do so itself.
     pub summarizer: Option<SideModel>,
     /// Who judges whether its report carries instructions, if anyone does.

@@ -38,6 +38,8 @@ pub(super) struct ModelCall<'a> {
     pub(super) provider: &'a dyn Provider,
     pub(super) request: Request,
     pub(super) deltas: Deltas,
+    /// Whether another model answers if this one does not.
+    pub(super) gives_way: bool,
 }
 
 /// Whether text is emitted as it arrives.
@@ -101,6 +103,7 @@ pub(super) async fn reply(
         let alike = alike.count(&error);
         let state = RetryState { attempt, alike, refusals: permit.refusals(), lasted, failing_for };
         let delay = retry::delay(&error, &state, jitter(agent.id, attempt));
+        let delay = if call.gives_way { retry::before_another(&error, attempt, delay) } else { delay };
         // Its permit is free before it waits: a wait of its own is nobody else's.
         let pause = if let Some(pause) = retry::pause_for_all(&error, delay) {
             permit.refused(pause)

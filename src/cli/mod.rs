@@ -88,6 +88,10 @@ pub struct SessionFlags {
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
 
+    /// Model that answers a turn if the other one is overloaded or not there; up to three, with commas between them.
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub fallback_model: Option<String>,
+
     /// What is allowed without asking: default (reading the project), acceptEdits (also changing its files), plan
     /// (reading only; the rest is denied), bypassPermissions (everything).
     #[arg(long, value_name = "MODE")]

@@ -78,11 +78,27 @@ const LONGEST_NAME: usize = 64;
 const NOTIFIERS: [&str; 5] = ["auto", "bell", "osc9", "osc777", "off"];
 const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
 
+/// Most models that are asked in the place of one.
+const MAX_FALLBACKS: usize = 3;
+
+/// Reads names of models with commas between them.
+pub(super) fn model_names(text: &str) -> Vec<String> {
+    text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).take(MAX_FALLBACKS).collect()
+}
+
 pub(super) const ROWS: &[SettingRow] = &[
     SettingRow {
         name: "model",
         set: Setter::Text(|config, name| {
             config.model = Some(name).filter(|name| !name.trim().is_empty());
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides who receives your files"),
+    },
+    SettingRow {
+        name: "fallback_model",
+        set: Setter::Text(|config, names| {
+            config.fallback_models = model_names(&names);
             Ok(())
         }),
         project: ProjectRule::Never("it decides who receives your files"),

@@ -30,6 +30,8 @@ pub use settings::{MANAGED, SettingsFile, SettingsTier, set_allow_rule, settings
 pub struct Config {
     /// The model to use, as `provider/name`; `None` lets the program choose.
     pub model: Option<String>,
+    /// The models that answer a turn that an agent's own does not answer, in this order.
+    pub fallback_models: Vec<String>,
     /// The model that summarizes conversations; `None` leaves it to the one whose conversation it is.
     pub compact_model: Option<String>,
     /// Whether the user looks at each report before it is read.
@@ -193,6 +195,8 @@ impl Default for Ui {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     pub model: Option<String>,
+    /// As written: names with commas between them.
+    pub fallback_model: Option<String>,
     pub permission_mode: Option<PermissionMode>,
     pub max_turns: Option<u32>,
     /// See [`LimitSettings::budget`]; a limit that is `None` stays as it is.
@@ -238,6 +242,9 @@ fn apply_file(loaded: &mut Loaded, path: &Path, origin: Origin) {
 fn apply_flags(config: &mut Config, flags: &Overrides) {
     if let Some(model) = &flags.model {
         config.model = Some(model.clone());
+    }
+    if let Some(names) = &flags.fallback_model {
+        config.fallback_models = layer::model_names(names);
     }
     config.permission_mode = flags.permission_mode.unwrap_or(config.permission_mode);
     config.limits.max_turns = flags.max_turns.unwrap_or(config.limits.max_turns);

@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value};
 
+use super::layer::model_names;
+
 /// What a file says besides permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MoreSettings {
@@ -16,6 +18,8 @@ pub struct MoreSettings {
     /// Whether only the organization's hooks run.
     pub only_managed_hooks: bool,
     pub model: Option<String>,
+    /// Models that stand in for that one, in their order.
+    pub fallback_models: Option<Vec<String>>,
     pub status_line: Option<StatusLineCommand>,
     /// Variables for commands.
     pub variables: Vec<(String, String)>,
@@ -43,7 +47,7 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 9] = [
+const USED: [&str; 10] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
@@ -52,6 +56,7 @@ const USED: [&str; 9] = [
     "allowManagedHooksOnly",
     "env",
     "model",
+    "fallbackModel",
     "statusLine",
 ];
 
@@ -87,9 +92,12 @@ impl MoreSettings {
                 ("disableAllHooks", Value::Bool(on)) => read.disables_hooks = *on,
                 ("allowManagedHooksOnly", Value::Bool(on)) => read.only_managed_hooks = *on,
                 ("model", Value::String(name)) if !name.trim().is_empty() => read.model = Some(name.clone()),
+                ("fallbackModel", value) if fallback_models(value).is_some() => {
+                    read.fallback_models = fallback_models(value);
+                }
                 ("statusLine", value) if status_line(value).is_some() => read.status_line = status_line(value),
                 ("env", Value::Object(variables)) => read.take_variables(variables),
-                ("disableAllHooks" | "allowManagedHooksOnly" | "env" | "model" | "statusLine", _) => {
+                ("disableAllHooks" | "allowManagedHooksOnly" | "env" | "fallbackModel" | "model" | "statusLine", _) => {
                     read.errors.push(format!("`{key}` has a value that is not understood; it does nothing."));
                 }
                 _ => {}
@@ -115,6 +123,17 @@ impl MoreSettings {
                 self.variables.push((name.clone(), value));
             }
         }
+    }
+}
+
+/// Reads the models that stand in for another one: a name, or a list of them.
+fn fallback_models(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(names) => Some(model_names(names)),
+        Value::Array(names) if names.iter().all(Value::is_string) => {
+            Some(model_names(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")))
+        }
+        _ => None,
     }
 }
 

@@ -24,6 +24,8 @@ const SHORTEST_OBEYED: Duration = Duration::from_millis(500);
 const SHORT_WAIT: Duration = Duration::from_millis(50);
 /// Shortest wait once the service has refused [`MAX_ATTEMPTS`] times in a row, so that the attempts of a minute have a bound.
 const STEADY_WAIT: Duration = Duration::from_secs(5);
+/// Attempts after which another model is asked, if there is one.
+const FALLBACK_ATTEMPTS: u32 = 3;
 /// Longest wait that a server may ask for; beyond it the user gets an error instead.
 const LONGEST_OBEYED: Duration = Duration::from_mins(10);
 
@@ -83,6 +85,14 @@ pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<D
             Some(backoff.mul_f64(1.0 - jitter / 2.0))
         }
     }
+}
+
+/// Returns how long to wait before the next attempt, or `None` to leave it to another model, which waits to answer: one
+/// that has no room gets few attempts then, and none that it wants long to wait for.
+pub fn before_another(error: &ProviderError, attempt: u32, delay: Option<Duration>) -> Option<Duration> {
+    let gives_way = matches!(error.kind, ErrorKind::Overloaded | ErrorKind::Internal) && attempt >= FALLBACK_ATTEMPTS;
+    let is_long = error.kind == ErrorKind::Overloaded && error.retry_after.is_some_and(|asked| asked > LONGEST_BACKOFF);
+    delay.filter(|_| !gives_way && !is_long)
 }
 
 /// Returns how long all agents of the service wait because of a failure of one, which itself waits `delay`; `None` if

@@ -36,6 +36,8 @@ pub struct Options {
     pub directory: PathBuf,
     /// The model, as `provider/name`.
     pub model: Option<String>,
+    /// The models that stand in for it for a turn, with commas between them.
+    pub fallback_model: Option<String>,
     pub mode: Option<PermissionMode>,
     /// Rules of the command line: what happens without a question, what never happens.
     pub allowed: Vec<String>,
@@ -160,7 +162,13 @@ impl Bootstrap {
 
 /// Returns what the command line says that settings say too.
 fn overrides(options: &Options) -> Overrides {
-    Overrides { model: options.model.clone(), permission_mode: options.mode, max_turns: None, budget: options.budget }
+    Overrides {
+        model: options.model.clone(),
+        fallback_model: options.fallback_model.clone(),
+        permission_mode: options.mode,
+        max_turns: None,
+        budget: options.budget,
+    }
 }
 
 /// Reads the configuration and finds the project. Returns an error if the working directory does not exist.

@@ -85,8 +85,8 @@ pub struct Started {
 
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let files = bootstrap.files();
-    let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, .. } = bootstrap;
-    let Bootstrap { rules, settings, trust, memory, servers, services, engine, subagents, watch, store, saved, .. } =
+    let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, rules, .. } = bootstrap;
+    let Bootstrap { settings, trust, memory, servers, services, engine, subagents, watch, store, saved, .. } =
         bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let disk = paths.as_ref().zip(store.as_ref());
@@ -97,6 +97,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     say(&diagnostics, &sink).await;
     let (approvals, says) = (ApprovalQueue::default(), options.front_end != FrontEnd::Headless && saved.is_none());
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
+    let fallback_models = fallbacks(&config, &settings);
     kept.agents = agent_files(options.kind, files.clone(), &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
@@ -130,6 +131,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         secrets,
         resolve_model: connection::resolver(services.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
+        fallback_models,
         compact_model: config.compact_model.clone(),
         review: limits::review(&config),
         user_dirs: subagents.user_dirs,
@@ -150,7 +152,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = wishes(&options, &config, (settings_model, services));
     let means = connect_means(options.front_end, rate_limiters, paths.as_ref());
-    let resolve = tree.setup().resolve_model.clone();
+    let (resolve, limits) = (tree.setup().resolve_model.clone(), limits::of_main(&config, options.max_turns));
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
     let connecting = if let Some(parts) = demo {
         parts.connecting(sink)
@@ -158,7 +160,6 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         let definition = agent.clone().filter(|_| options.model.is_none());
         connection::connecting(wishes, LeadModel { definition, resolve }, means, sink)
     };
-    let limits = limits::of_main(&config, options.max_turns);
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
     Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
@@ -241,6 +242,12 @@ fn at_front(
 fn wishes(options: &Options, config: &Config, (settings, env): (Option<String>, ProviderEnv)) -> ModelPreferences {
     let meant = |model: &Option<String>| connection::meant(model.clone(), &config.aliases);
     ModelPreferences { flag: meant(&options.model), config: meant(&config.model), settings: meant(&settings), env }
+}
+
+/// Returns the models that stand in for others: what the configuration names, else what settings files name.
+fn fallbacks(config: &Config, settings: &SessionSettings) -> Vec<String> {
+    let own = Some(config.fallback_models.as_slice()).filter(|named| !named.is_empty());
+    own.unwrap_or(settings.fallback_models()).to_vec()
 }
 
 /// Returns how fast the offline model speaks.

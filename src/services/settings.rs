@@ -29,6 +29,8 @@ pub struct SessionSettings {
     variables: Vec<Said<(String, String)>>,
     /// The model to use; a project's file cannot choose who reads the conversation, and at what price.
     model: Option<String>,
+    /// The models that stand in for it, with the same restriction.
+    fallback_models: Option<Vec<String>>,
     /// The strongest first.
     status_lines: Vec<Said<StatusLineCommand>>,
     files: Vec<SettingsSummary>,
@@ -60,7 +62,8 @@ impl SessionSettings {
             let (more, is_projects) = (&file.more, file.tier.is_projects());
             let is_managed = file.tier == SettingsTier::Managed;
             let (path, tier, mut keys) = (file.path.clone(), file.tier, more.keys.clone());
-            if let Some((_, kind)) = keys.iter_mut().find(|(key, _)| key == "model" && is_projects) {
+            let names_models = |key: &str| is_projects && (key == "model" || key == "fallbackModel");
+            for (_, kind) in keys.iter_mut().filter(|(key, _)| names_models(key)) {
                 *kind = SettingsKey::Unused;
             }
             all.files.push(SettingsSummary { path, tier, keys });
@@ -83,6 +86,9 @@ impl SessionSettings {
             all.status_lines.extend(more.status_line.clone().map(|value| Said { value, is_projects }));
             if !is_projects && all.model.is_none() {
                 all.model.clone_from(&more.model);
+            }
+            if !is_projects && all.fallback_models.is_none() {
+                all.fallback_models.clone_from(&more.fallback_models);
             }
             all.reach.only_managed |= more.only_managed_hooks && is_managed;
             let variables = more.variables.iter().cloned().map(|value| Said { value, is_projects });
@@ -159,6 +165,12 @@ impl SessionSettings {
     #[must_use]
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
+    }
+
+    /// Returns the models that they name to stand in for another one.
+    #[must_use]
+    pub fn fallback_models(&self) -> &[String] {
+        self.fallback_models.as_deref().unwrap_or_default()
     }
 
     /// Lists the files, the strongest first.

@@ -76,6 +76,8 @@ pub struct TreeSetup {
     pub resolve_model: ResolveModel,
     /// The model of all subagents for which the call names none (`CLAUDE_CODE_SUBAGENT_MODEL`).
     pub subagent_model: Option<String>,
+    /// The models that answer a turn that an agent's own does not answer.
+    pub fallback_models: Vec<String>,
     /// The model that summarizes conversations; `None` leaves it to the one that answers.
     pub compact_model: Option<String>,
     /// Who looks at reports before they are read.

@@ -1,5 +1,6 @@
 //! The driver of the loop: turns, limits, stops, and the outcome.
 
+mod fallback;
 mod hooks;
 mod judge;
 mod memory;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::{FusedFuture as _, join3};
 
+use self::fallback::may_be_mended;
 pub(super) use self::judge::doubt;
 use self::room::RoomState;
 pub(super) use self::words::{early_status, last_turn_words, stop_words};
@@ -29,7 +31,7 @@ use super::watchdog::watch;
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause, TurnEvent};
 use crate::message::format::millis;
 use crate::message::{Message, ToolCall, Transcript, Usage};
-use crate::provider::{ErrorKind, Request, StopReason};
+use crate::provider::{ErrorKind, Model, Request, StopReason};
 use crate::tool::ToolSet;
 
 /// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
@@ -356,7 +358,9 @@ impl<'a> Driver<'a> {
         }
         self.turns += 1;
         self.run.emit(TurnEvent::Started { turn: self.turns }).await;
-        let call = ModelCall { provider: &*self.agent.provider, request, deltas: Deltas::Shown };
+        let gives_way = !self.agent.fallbacks.is_empty();
+        let call =
+            ModelCall { provider: &*self.agent.provider, request: request.clone(), deltas: Deltas::Shown, gives_way };
         match reply(self.run, call, &mut self.ids, &mut self.reservation, stop).await {
             ModelReply::Whole(turn) => {
                 self.room.is_second &= turn.stop == Some(StopReason::ContextWindow);
@@ -366,6 +370,9 @@ impl<'a> Driver<'a> {
             ModelReply::Cut(turn) => {
                 self.record(&turn).await;
                 Err(End::Stopped)
+            }
+            ModelReply::Failed(error, turn) if gives_way && may_be_mended(&error) => {
+                self.fall_back((error, turn), request, stop).await
             }
             ModelReply::Failed(error, turn) => {
                 self.record(&turn).await;
@@ -383,15 +390,25 @@ impl<'a> Driver<'a> {
 
     /// Counts a reply, adds it to the transcript and emits it.
     async fn record(&mut self, turn: &Turn) {
+        self.transcript.push_assistant(turn.message.clone());
+        let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
+        self.transcript.set_counted(self.reservation.counted());
+        self.tell(turn, usage, &self.agent.model).await;
+    }
+
+    /// The same of a reply of another model, whose use is booked already.
+    async fn keep(&mut self, turn: &Turn, usage: Usage, model: &Model) {
+        self.transcript.push_assistant(turn.message.clone());
+        self.tell(turn, usage, model).await;
+    }
+
+    async fn tell(&mut self, turn: &Turn, usage: Usage, model: &Model) {
         let text = turn.message.text();
         if !text.is_empty() {
             self.last_text.clone_from(&text);
             self.answer.push(text);
         }
-        self.transcript.push_assistant(turn.message.clone());
-        let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
-        self.transcript.set_counted(self.reservation.counted());
-        let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
+        let cost_usd = model.price.map(|price| price.cost(&usage));
         self.add_used(usage, cost_usd);
         let kind = TurnEvent::Ended { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
         self.run.emit(kind).await;

@@ -99,6 +99,16 @@ impl ModelSources<'_> {
 }
 
 impl Connection {
+    /// Finds those of these names, each as [`Self::side_model`] does.
+    pub(in crate::subagent) fn side_models(
+        &self,
+        named: &[String],
+        main: &Self,
+        resolve: &ResolveModel,
+    ) -> Arc<[SideModel]> {
+        named.iter().filter_map(|name| self.side_model(Some(name), main, resolve)).collect()
+    }
+
     /// Finds who is asked beside the conversations of an agent that this connection answers; `None` if nobody is named.
     pub(in crate::subagent) fn side_model(
         &self,

@@ -125,6 +125,7 @@ impl Tree {
             id: AgentId::MAIN,
             depth: 0,
             system,
+            fallbacks: connection.side_models(&setup.fallback_models, &connection, &setup.resolve_model),
             summarizer: connection.side_model(setup.compact_model.as_deref(), &connection, &setup.resolve_model),
             // Its answer is for the user.
             judge: None,

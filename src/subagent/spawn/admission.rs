@@ -253,6 +253,7 @@ impl Tree {
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
+        let fallbacks = connection.side_models(&setup.fallback_models, &parent.main, &setup.resolve_model);
         let summarizer = connection.side_model(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
         let judge = connection.side_model(setup.review.judge.as_deref(), &parent.main, &setup.resolve_model);
         let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
@@ -278,6 +279,7 @@ impl Tree {
             system,
             provider,
             model,
+            fallbacks,
             summarizer,
             judge,
             effort: terms.effort.or_else(|| effort_of(&spec.definition)),

@@ -20,6 +20,7 @@ mod delegation;
 mod depth;
 mod draft;
 mod effort;
+mod fallback;
 mod hook_words;
 pub(crate) mod hooks;
 mod isolation;

@@ -352,6 +352,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         system: "".into(),
         provider,
         model: Arc::new(model()),
+        fallbacks: Arc::default(),
         summarizer: None,
         effort: None,
         tools: standard_tools(),

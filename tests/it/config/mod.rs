@@ -156,6 +156,7 @@ fn later_layers_win() {
     assert_eq!((config.model.as_deref(), config.limits.max_turns, config.ui.ascii), (Some("b/env"), 20, true));
     assert_eq!(config.ui.theme, "light", "an empty variable counts as unset");
     place.flags = Overrides {
+        fallback_model: None,
         model: Some("c/flag".into()),
         permission_mode: Some(PermissionMode::BypassPermissions),
         max_turns: Some(10),

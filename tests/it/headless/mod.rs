@@ -321,6 +321,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         resume: None,
         directory: bench.project.path().to_path_buf(),
         model: None,
+        fallback_model: None,
         mode: None,
         allowed: Vec::new(),
         denied: Vec::new(),

@@ -36,6 +36,10 @@ async fn answer(State(log): State<Log>, uri: Uri, headers: HeaderMap, body: Byte
     if path.ends_with("/models") {
         return json!({"object": "list", "data": [{"id": "listed"}]}).to_string().into_response();
     }
+    if request["model"] == "absent" {
+        let error = json!({"error": {"message": "no such model"}}).to_string();
+        return (axum::http::StatusCode::NOT_FOUND, error).into_response();
+    }
     if path.ends_with("/messages") {
         let message = json!({"type": "message", "content": [{"type": "text", "text": "by messages"}],
             "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
@@ -123,6 +127,24 @@ async fn a_service_without_a_key_or_a_model_says_what_to_do_or_is_asked_for_its_
     let moved = "[providers.deepseek]\nwire = \"openai\"\nurl = \"{base}/v1\"\nkey_env = \"MINE_ACCESS\"\n";
     let (_, seen) = ask(moved, "", &["--model", "deepseek/any"], &KEYS).await;
     assert_eq!(seen[0].header("authorization"), Some("Bearer mine-key-12345"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_is_not_there_gives_way_to_the_one_that_is_named_for_that() {
+    let both = [CHAT, MESSAGES].concat();
+    let flags = ["--model", "mine/absent", "--fallback-model", "mine/absent, gate/spare"];
+    let (output, seen) = ask(&both, "", &flags, &KEYS).await;
+    let said = text(&output.stderr);
+    assert!(said.contains("absent does not answer: spare stands in for this turn."), "{said}");
+    assert_eq!(text(&output.stdout), "by messages\n");
+    let asked: Vec<(&str, Option<&str>)> =
+        seen.iter().map(|seen| (seen.model.as_str(), seen.header("x-gate-key"))).collect();
+    assert_eq!(asked, [("absent", None), ("spare", Some("gate-key-12345"))]);
+    // A project does not choose who reads the conversation.
+    let (output, seen) = ask(&both, "fallback_model = \"gate/spare\"\n", &["--model", "mine/absent"], &KEYS).await;
+    let said = text(&output.stderr);
+    assert!(said.contains("a project may not set `fallback_model`"), "{said}");
+    assert_eq!(seen.len(), 1);
 }
 
 #[test]

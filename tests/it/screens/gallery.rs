@@ -173,6 +173,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             resume: None,
             directory: nowhere.as_ref().clone(),
             model: Some("offline".to_owned()),
+            fallback_model: None,
             mode: None,
             allowed: Vec::new(),
             denied: Vec::new(),

@@ -126,6 +126,7 @@ pub(crate) struct Parts {
     pub(crate) catalog: Catalog,
     pub(crate) secrets: Secrets,
     pub(crate) subagent_model: Option<String>,
+    pub(crate) fallback_models: Vec<String>,
     pub(crate) compact_model: Option<String>,
     /// In place of what is known of the folder.
     pub(crate) environment: Option<PromptEnvironment>,
@@ -182,6 +183,7 @@ impl Parts {
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
             subagent_model: None,
+            fallback_models: Vec::new(),
             compact_model: None,
             review: ReportReview::default(),
             environment: None,
@@ -284,6 +286,7 @@ impl Session {
             environment: parts.environment.unwrap_or_else(|| environment(&root)),
             resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
+            fallback_models: parts.fallback_models,
             compact_model: parts.compact_model,
             skills: parts.skills,
             memory: below(parts.memory, &home),
