@@ -44,6 +44,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         sandbox: SandboxUse::Outside,
         hosts: Vec::new(),
         service_search: None,
+        reads_documents: false,
         background: CommandHost::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();

@@ -21,7 +21,7 @@ use belvedere::tui;
 use tokio::sync::mpsc;
 
 fn main() -> ExitCode {
-    if let Some(code) = tool::supervise_if_asked() {
+    if let Some(code) = tool::supervise_if_asked().or_else(tool::read_document_if_asked) {
         return code;
     }
     guard_process();

@@ -17,7 +17,7 @@ use super::attempt::{FoundCall, find_call, with_hooks};
 use super::run::Run;
 use super::searching::{self, Searched};
 use super::{Agent, Status, ToolEvent};
-use crate::message::{PDF, ResultPart, ToolCall, ToolResult, Usage, attachment_type, without_speakers};
+use crate::message::{ResultPart, ToolCall, ToolResult, Usage, attachment_type, without_speakers};
 use crate::permission::{PermissionMode, ToolKind};
 use crate::tool::{Concurrency, FileChange, SandboxUse, ToolContext, ToolOutput, bound_text};
 
@@ -31,8 +31,6 @@ const MESSAGE_LIMIT: &str = "Not run: a message may hold 256 tool calls. Send th
 
 /// What stands in the place of a picture.
 const UNSEEN: &str = "[You cannot see images. Use Bash with a suitable program, or ask the user what it shows.]";
-
-const UNREAD: &str = "[You cannot read PDF documents. Use Bash with pdftotext, or ask the user for the text.]";
 
 const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 
@@ -174,6 +172,7 @@ pub(super) fn context_of(run: &Run<'_>, call_id: &str, progress: watch::Sender<S
         freshness: agent.freshness.clone(),
         hosts: agent.permissions.hosts(),
         service_search: None,
+        reads_documents: agent.provider.reads_documents() && agent.model.sees != Some(false),
         background: run.commands.clone(),
         sandbox: match agent.permissions.mode() {
             PermissionMode::Plan => SandboxUse::ReadOnly,
@@ -230,9 +229,6 @@ async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult,
         content.push(match part {
             ResultPart::Text { text } => {
                 ResultPart::Text { text: bound_text(&safe(&secrets.redact(&text)), limit).into_owned() }
-            }
-            ResultPart::Image { media_type, .. } if media_type == PDF && !agent.provider.reads_documents() => {
-                ResultPart::Text { text: UNREAD.to_owned() }
             }
             ResultPart::Image { .. } if agent.model.sees == Some(false) => ResultPart::Text { text: UNSEEN.to_owned() },
             ResultPart::Image { media_type, data } => kept(agent, media_type, data).await,

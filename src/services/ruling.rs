@@ -131,6 +131,7 @@ async fn prepared(
         },
         hosts: Vec::new(),
         service_search: None,
+        reads_documents: false,
         background: CommandHost::default(),
     };
     let args: Args = [(key.to_owned(), value.into())].into_iter().collect();

@@ -31,6 +31,7 @@ mod input;
 mod limit;
 mod ls;
 mod lsp;
+mod pdf;
 mod process;
 mod read;
 mod scripted;
@@ -52,6 +53,7 @@ pub use file::writers::{Writers, Written};
 pub use input::schema_of;
 pub use limit::bound_text;
 pub use lsp::LanguageServers;
+pub use pdf::read_document_if_asked;
 pub use process::supervisor::supervise_if_asked;
 pub use process::user_program::{UserCommand, UserProgram, UserProgramEnd};
 pub use process::{ServedProgram, Shell};
@@ -156,7 +158,7 @@ pub trait Tool: Send + Sync {
 pub fn standard_tools(shell: &Shell, fetcher: &Fetcher, servers: &LanguageServers) -> ToolSet {
     let ignores = Ignores::without(shell.denied().clone());
     let tools: [Arc<dyn AnyTool>; _] = [
-        Arc::new(read::Read),
+        Arc::new(read::Read(shell.program().to_path_buf())),
         Arc::new(write::Write(servers.clone())),
         Arc::new(edit::Edit(servers.clone())),
         Arc::new(bash::Bash(shell.clone())),
@@ -237,6 +239,8 @@ pub struct ToolContext {
     pub hosts: Vec<HostPort>,
     /// The service that answers the agent, if it searches the web itself.
     pub service_search: Option<ServiceSearcher>,
+    /// Whether the agent's model reads PDF documents; otherwise it gets their text.
+    pub reads_documents: bool,
     /// Where commands are left that go on by themselves.
     pub background: CommandHost,
 }

@@ -1,13 +1,14 @@
-//! `Read`: the lines of a text file with their numbers, a picture, or a PDF document.
+//! `Read`: the lines of a text file with their numbers, a picture, or pages of a PDF document.
 //!
-//! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
+//! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`,
+//! and documents to `pdf`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use schemars::JsonSchema;
@@ -17,10 +18,10 @@ use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, cut, size};
+use super::pdf::output::PdfDocument;
 use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
 use crate::message::{
-    DOCUMENT_BYTES, FittedPicture, PDF, PICTURE_FILE_BYTES, PictureFacts, ResultPart, picture_type, too_large,
-    without_speakers,
+    FittedPicture, PICTURE_FILE_BYTES, PictureFacts, ResultPart, picture_type, too_large, without_speakers,
 };
 use crate::permission::ToolKind;
 
@@ -40,7 +41,8 @@ const COUNT_BYTES: u64 = 16 << 20;
 /// Bytes that decide what kind of file it is.
 const SNIFF_BYTES: usize = 8 << 10;
 
-pub(super) struct Read;
+/// Documents are taken apart by this program, in another process.
+pub(super) struct Read(pub(super) PathBuf);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +56,9 @@ pub(super) struct ReadInput {
     /// Number of lines.
     #[serde(default)]
     limit: Option<usize>,
+    /// Pages of a PDF file: "3" or "1-5", at most 20.
+    #[serde(default)]
+    pages: Option<String>,
 }
 
 impl Tool for Read {
@@ -74,11 +79,20 @@ impl Tool for Read {
     }
 
     async fn run(&self, (path, input): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        off_thread(context, move |context| read(path.confirmed(context)?, &input, context)).await
+        let pages = input.pages.clone();
+        match off_thread(context, move |context| read(path.confirmed(context)?, &input, context)).await? {
+            ReadContent::Read(output) => Ok(output),
+            ReadContent::Document(document) => document.output(&self.0, pages.as_deref(), context).await,
+        }
     }
 }
 
-fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+enum ReadContent {
+    Read(ToolOutput),
+    Document(PdfDocument),
+}
+
+fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ReadContent, ToolOutput> {
     let shown = relative(path, &context.cwd);
     look_at(path, &shown)?;
     let write = context.freshness.last_write(path);
@@ -86,19 +100,20 @@ fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOut
     let mut start = Vec::with_capacity(SNIFF_BYTES);
     let system = |error| FileError::system(&shown, error);
     file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
-    match Kind::of(&start) {
-        Kind::Image => image(file, start, &shown, metadata.len()),
-        Kind::Document => document(file, start, &shown, metadata.len()),
-        Kind::Binary(what) => Ok(ToolOutput::error(format!(
+    let output = match Kind::of(&start) {
+        Kind::Image => image(file, start, &shown, metadata.len())?,
+        Kind::Document => return Ok(ReadContent::Document(PdfDocument { file, shown, length: metadata.len() })),
+        Kind::Binary(what) => ToolOutput::error(format!(
             "{shown} is {what} ({}), not text. Use Bash with a suitable program to look inside.",
             size(metadata.len())
-        ))),
+        )),
         Kind::Text => {
             let page = Page::read(file, &start, input, context).map_err(system)?;
             context.freshness.note_read(path, Stamp::of(&metadata), write);
-            Ok(page.output(input, Path::new(&shown)))
+            page.output(input, Path::new(&shown))
         }
-    }
+    };
+    Ok(ReadContent::Read(output))
 }
 
 /// What a file's first bytes say it is.
@@ -145,23 +160,6 @@ fn image(file: File, mut bytes: Vec<u8>, shown: &str, length: u64) -> Result<Too
     let data = base64::engine::general_purpose::STANDARD.encode(&picture.bytes);
     let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
     output.content.push(ResultPart::Image { media_type: media_type.to_owned(), data });
-    Ok(output)
-}
-
-/// Returns a PDF document whole, for models whose service reads it.
-fn document(file: File, mut bytes: Vec<u8>, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
-    file.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
-    if length.max(bytes.len() as u64) > DOCUMENT_BYTES {
-        return Err(ToolOutput::error(format!(
-            "{shown} is a PDF document of {}; the limit is {}. Use Bash with pdftotext -f and -l for some of its pages.",
-            size(length),
-            size(DOCUMENT_BYTES)
-        )));
-    }
-    let words = format!("{PDF}, {}", size(bytes.len() as u64));
-    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
-    let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
-    output.content.push(ResultPart::Image { media_type: PDF.to_owned(), data });
     Ok(output)
 }
 

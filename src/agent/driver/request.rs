@@ -13,6 +13,8 @@ use crate::tool::ToolSet;
 
 /// Pictures of one request: services take less of each where there are more.
 const MAX_PICTURES: usize = 20;
+/// Documents among them: with 20 pages in each, as many pages as services take.
+const MAX_DOCUMENTS: usize = 5;
 /// Bytes of them all, in base64: services take requests of 32 MB, about.
 const MAX_BYTES: usize = 24 << 20;
 
@@ -67,7 +69,10 @@ impl Driver<'_> {
             let text = if is_blind {
                 format!("{name} sees no images: {} is not sent. /model chooses another one.", marks.join(", "))
             } else {
-                format!("Not sent: {}. A request holds {MAX_PICTURES} images, and 24 MB.", marks.join(", "))
+                format!(
+                    "Not sent: {}. A request holds {MAX_PICTURES} images, {MAX_DOCUMENTS} of them PDF documents, and 24 MB.",
+                    marks.join(", ")
+                )
             };
             self.run.emit(EventKind::Notice { text }).await;
         }
@@ -77,10 +82,13 @@ impl Driver<'_> {
 
 /// Returns those of the pictures that fit into a request, of these numbers the first.
 fn fitting(mut found: Attachments, numbers: &[u32]) -> Attachments {
-    let mut bytes = 0;
+    let (mut bytes, mut documents) = (0, 0);
     let first = numbers.iter().take_while(|number| {
-        bytes += found.get(number).map_or(0, |picture| picture.data.len());
-        bytes <= MAX_BYTES
+        if let Some(one) = found.get(number) {
+            bytes += one.data.len();
+            documents += usize::from(one.is_document());
+        }
+        bytes <= MAX_BYTES && documents <= MAX_DOCUMENTS
     });
     let first: Vec<u32> = first.copied().collect();
     found.retain(|number, _| first.contains(number));

@@ -26,7 +26,7 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -90,6 +90,11 @@ impl Shell {
     pub fn without(mut self, denied: DeniedPaths) -> Self {
         self.denied = denied;
         self
+    }
+
+    /// Returns the file of this program.
+    pub(super) fn program(&self) -> &Path {
+        &self.supervisor
     }
 
     pub(super) fn denied(&self) -> &DeniedPaths {

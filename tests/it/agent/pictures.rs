@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{reply, results, script};
 use crate::support::{Parts, Session};
+use crate::tools::documents::document;
 
 /// The header of a picture.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03";
@@ -70,23 +71,23 @@ async fn pictures_that_do_not_fit_into_a_request_are_said() {
     }
     session.ask("see @1.png @2.png @3.png @4.png @5.png @6.png").await;
     assert_eq!(numbers(&provider.requests()[0]), [1, 2, 3, 4]);
-    let told = "Not sent: [Image #5], [Image #6]. A request holds 20 images, and 24 MB.";
+    let told = "Not sent: [Image #5], [Image #6]. A request holds 20 images, 5 of them PDF documents, and 24 MB.";
     let is_told = |kind: &EventKind| matches!(kind, EventKind::Notice { text } if text == told);
     assert!(session.of(AgentId::MAIN).any(is_told));
     session.quit().await;
 }
 
 #[tokio::test]
-async fn a_document_for_a_service_that_reads_none_is_words() {
+async fn a_document_for_a_service_that_reads_none_is_its_text() {
     let provider = script(&[
         reply(json!({"turn": 0}), vec![json!({"call": "Read", "input": {"file_path": "a.pdf"}})]),
         reply(json!({}), vec![json!({"say": "words"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    std::fs::write(session.root().join("a.pdf"), "%PDF-1.7").unwrap();
-    session.ask("see a.pdf").await;
+    std::fs::write(session.root().join("a.pdf"), document(2)).unwrap();
+    session.ask("see @a.pdf").await;
     let read = results(provider.requests().last().unwrap())[0].joined_text();
-    assert!(read.contains("a.pdf: application/pdf") && read.contains("Use Bash with pdftotext"), "{read}");
+    assert!(read.starts_with("[Page 1]\nWords of page 1\n\n[Page 2]\nWords of page 2\n"), "{read}");
     session.quit().await;
 }
 

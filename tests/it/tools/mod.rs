@@ -2,6 +2,7 @@
 
 mod commands;
 mod diagnostics;
+pub(crate) mod documents;
 mod edits;
 mod files;
 mod hostile_git;
@@ -56,6 +57,7 @@ impl Bench {
             sandbox: SandboxUse::ReadWrite,
             hosts: Vec::new(),
             service_search: None,
+            reads_documents: true,
             background: belvedere::tool::CommandHost::default(),
         };
         Self { folder, context, progress }
