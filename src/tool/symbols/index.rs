@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
-use ignore::WalkState;
+use ignore::DirEntry;
 use ignore::overrides::Override;
 
 use super::choice::{FileChoice, FileWords, SoughtFiles};
@@ -20,10 +20,10 @@ use super::doc::SourceLines;
 use super::language::{Language, Languages, SymbolKind};
 use super::outline::{Symbol, outline};
 use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader, text_length};
-use crate::tool::Stamp;
 use crate::tool::file::open_regular;
 use crate::tool::search::ignores::{Ignores, Sieve};
-use crate::tool::search::walk::{Watch, walk};
+use crate::tool::search::walk::{Watch, find_all, walk};
+use crate::tool::{Stamp, ToolOutput};
 
 /// Larger files hold data.
 pub(super) const MAX_FILE: u64 = 1 << 20;
@@ -219,15 +219,18 @@ impl Shared {
 impl SymbolIndex {
     /// Returns what is defined in `root`, which is a file or a folder: of many files in those that have what is sought.
     /// Files that have changed are read again.
+    ///
+    /// # Errors
+    /// Returns an error where the system lends no threads for the walk.
     pub(super) fn read(
         &self,
         root: &Path,
         ignores: &Ignores,
         sought: Option<&SoughtFiles<'_>>,
         watch: &Watch,
-    ) -> IndexedFiles {
+    ) -> Result<IndexedFiles, ToolOutput> {
         let reading = self.0.turn(watch);
-        let (listed, mut indexed) = list(root, ignores, watch);
+        let (listed, mut indexed) = list(root, ignores, watch)?;
         let (chosen, choice) = super::choice::choose(root, &listed, sought, &self.0.words, watch);
         let mut room = MAX_SOURCE;
         let has_room = |file: &&&ListedFile| {
@@ -250,44 +253,28 @@ impl SymbolIndex {
             indexed.unread += read.len() - indexed.files.len();
         }
         drop(reading);
-        IndexedFiles { no_room: chosen.len() - read.len(), choice, ..indexed }
+        Ok(IndexedFiles { no_room: chosen.len() - read.len(), choice, ..indexed })
     }
 }
 
 /// Returns the files of a walk in a known language, by path, and what of it could not be read.
-fn list(root: &Path, ignores: &Ignores, watch: &Watch) -> (Vec<ListedFile>, IndexedFiles) {
-    let found: Mutex<Vec<ListedFile>> = Mutex::default();
+fn list(root: &Path, ignores: &Ignores, watch: &Watch) -> Result<(Vec<ListedFile>, IndexedFiles), ToolOutput> {
     let (too_large, unread) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
-    walk(root, &sieve).build_parallel().run(|| {
-        let (found, too_large, unread) = (&found, &too_large, &unread);
-        Box::new(move |entry| {
-            if watch.is_over() {
-                return WalkState::Quit;
-            }
-            let Ok(entry) = entry else {
-                unread.fetch_add(1, Ordering::Relaxed);
-                return WalkState::Continue;
-            };
-            if entry.file_type().is_some_and(|kind| kind.is_file())
-                && let Some(language) = Languages::known().of(entry.path())
-                && let Ok(metadata) = entry.metadata()
-            {
-                let stamp = Stamp::of(&metadata);
-                if stamp.len > MAX_FILE {
-                    too_large.fetch_add(1, Ordering::Relaxed);
-                } else {
-                    let file = ListedFile { path: entry.into_path(), stamp, language };
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
-                }
-            }
-            WalkState::Continue
-        })
-    });
-    let mut listed = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let listed_file = |entry: DirEntry| {
+        entry.file_type().filter(std::fs::FileType::is_file)?;
+        let language = Languages::known().of(entry.path())?;
+        let stamp = Stamp::of(&entry.metadata().ok()?);
+        if stamp.len > MAX_FILE {
+            too_large.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(ListedFile { path: entry.into_path(), stamp, language })
+    };
+    let mut listed = find_all(&walk(root, &sieve), watch, usize::MAX, &unread, || listed_file)?;
     listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let (too_large, unread) = (too_large.into_inner(), unread.into_inner());
-    (listed, IndexedFiles { too_large, unread, ..IndexedFiles::default() })
+    Ok((listed, IndexedFiles { too_large, unread, ..IndexedFiles::default() }))
 }
 
 /// Returns a file's text, with a sign for what is no text; nothing for a file that is binary or too large.

@@ -35,7 +35,7 @@ use self::values::{ValueQuery, values};
 use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::search::ignores::Ignores;
-use super::search::walk::{Watch, check_walk_threads};
+use super::search::walk::Watch;
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;
@@ -165,21 +165,21 @@ fn look(
         }
     }
     let watch = Watch::new(&context.cancel);
-    check_walk_threads()?;
     let (text, wanted) = (input.query().unwrap_or_default(), input.wanted());
     let (query, value) = (SymbolQuery::new(text), ValueQuery::new(text));
     let by_name = SoughtFiles { names: vec![query.name()], words: None };
     let read = |sought: Option<&SoughtFiles<'_>>| index.read(root, ignores, sought, &watch);
     let ranked = |indexed: &IndexedFiles| rank(indexed, &query, wanted, &context.project);
     let indexed = match input.mode() {
-        SymbolsMode::Outline => read(None),
-        SymbolsMode::References => read(Some(&by_name)),
+        SymbolsMode::Outline => read(None)?,
+        SymbolsMode::References => read(Some(&by_name))?,
         // Words are of use only where nothing has the name.
-        SymbolsMode::Definitions if query.is_one_name() => Some(read(Some(&by_name)))
-            .filter(|indexed| ranked(indexed).fit == QueryFit::Named)
-            .unwrap_or_else(|| read(Some(&query.sought()))),
+        SymbolsMode::Definitions if query.is_one_name() => match read(Some(&by_name))? {
+            indexed if ranked(&indexed).fit == QueryFit::Named => indexed,
+            _ => read(Some(&query.sought()))?,
+        },
         // The same files serve both for one question.
-        SymbolsMode::Definitions | SymbolsMode::Values => read(Some(&query.sought())),
+        SymbolsMode::Definitions | SymbolsMode::Values => read(Some(&query.sought()))?,
     };
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
