@@ -1,9 +1,10 @@
 //! Plugins: folders that bring skills, commands, agents, hooks and MCP servers along, under a name of their own.
 //!
 //! Owns which are installed, where their parts lie, and the files of their hooks and servers. Leaves finding them anew to
-//! `plugins`, reading skills and agents to `skill` and `library`, and what hooks and servers are to `services`. Source of the formats: the documentation of Claude Code, whose
-//! list of installed plugins is read as it is. Invariants: no part lies outside of its plugin's folder; a plugin that is
-//! switched off brings nothing, but that a project cannot switch off the hooks of the user's; a list that cannot be read is said.
+//! `plugins`, reading skills and agents to `skill` and `library`, and what hooks and servers are to `services`. Source of
+//! the formats: the documentation of Claude Code, whose list of installed plugins is read as it is. Invariants: no part
+//! lies outside of its plugin's folder; a plugin that is switched off brings nothing, but that a project cannot switch off
+//! the hooks of the user's; a list that cannot be read is said.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The agent files, skills, commands and plugins of a session: read at its start, watched to its end.
 //!
-//! Owns who hears of changes of all but plugins. Leaves the reading and the watching to `definition`. Invariant: nothing is emitted when
-//! nothing changed, so not for what the start found in order.
+//! Owns who hears of changes of all but plugins. Leaves the reading and the watching to `definition`. Invariant: nothing
+//! is emitted when nothing changed, so not for what the start found in order.
 
 use std::time::Duration;
 
