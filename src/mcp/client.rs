@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::McpError;
 use super::names::{McpToolInfo, wire_name};
 use super::reading::{self, McpPrompt};
+use super::remote::SseError;
 use crate::launched::ProgramLog;
 use crate::message::sanitize_line;
 use crate::network::root_cause;
@@ -294,7 +295,9 @@ fn wants_sign_in(error: &DynamicTransportError) -> bool {
     let first: &(dyn std::error::Error + 'static) = error.error.as_ref();
     std::iter::successors(Some(first), |error| error.source()).any(|error| {
         let refused = error.downcast_ref::<AuthError>();
-        error.is::<AuthRequiredError>() || matches!(refused, Some(AuthError::AuthorizationRequired))
+        error.is::<AuthRequiredError>()
+            || matches!(refused, Some(AuthError::AuthorizationRequired))
+            || matches!(error.downcast_ref::<SseError>(), Some(SseError::SignIn))
     })
 }
 

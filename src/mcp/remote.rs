@@ -9,12 +9,13 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::auth::{AuthError, AuthorizationManager};
 use rmcp::transport::streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig};
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 
 use crate::network::sse::{Parser, TooLarge};
@@ -81,41 +82,87 @@ pub(super) async fn streamable<C: StreamableHttpClient + Send + 'static>(
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct SseError(String);
+pub(super) enum SseError {
+    #[error("the server wants you to sign in")]
+    SignIn,
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl SseError {
+    /// Returns what an answer says is wrong, if it is no success.
+    fn of(answer: &Response) -> Result<(), Self> {
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::UNAUTHORIZED => Err(Self::SignIn),
+            status => Err(Self::Failed(format!("the server answers {status}"))),
+        }
+    }
+}
+
+impl From<String> for SseError {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+/// The user's sign-in at a server, which is renewed when it has run out.
+#[derive(Clone)]
+struct SseTokens(Arc<Mutex<AuthorizationManager>>);
+
+impl SseTokens {
+    /// Returns the request with the token.
+    async fn added(tokens: Option<Self>, request: RequestBuilder) -> Result<RequestBuilder, SseError> {
+        let Some(Self(manager)) = tokens else { return Ok(request) };
+        match manager.lock().await.get_access_token().await {
+            Ok(token) => Ok(request.bearer_auth(token)),
+            Err(AuthError::AuthorizationRequired) => Err(SseError::SignIn),
+            Err(error) => Err(SseError::Failed(root_cause(&error).to_string())),
+        }
+    }
+}
 
 /// A way to a server that answers in a stream of events, and is told things by requests.
 pub(super) struct SseTransport {
     client: Client,
     endpoint: Arc<Url>,
     headers: HeaderMap,
+    tokens: Option<SseTokens>,
     incoming: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
     reading: AbortHandle,
 }
 
 impl SseTransport {
-    /// Opens the stream, and waits for the event that says where requests go.
-    pub(super) async fn open(url: &str, pairs: &[(String, String)]) -> Result<Self, String> {
+    /// Opens the stream, and waits for the event that says where requests go. `sign_in` adds the user's token, if there is
+    /// one.
+    pub(super) async fn open(
+        url: &str,
+        pairs: &[(String, String)],
+        sign_in: Option<AuthorizationManager>,
+    ) -> Result<Self, SseError> {
         let place = Url::parse(url).map_err(|error| error.to_string())?;
         let (client, headers) = (client(&place).await?, headers(pairs)?);
-        let asking = client.get(place.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream").send();
-        let answer = asking.await.map_err(|error| root_cause(&error).to_string())?;
-        if !answer.status().is_success() {
-            return Err(format!("the server answers {}", answer.status()));
-        }
+        let tokens = sign_in.map(|manager| SseTokens(Arc::new(Mutex::new(manager))));
+        let asking = client.get(place.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
+        let answer = SseTokens::added(tokens.clone(), asking).await?.send().await;
+        let answer = answer.map_err(|error| root_cause(&error).to_string())?;
+        SseError::of(&answer)?;
         let (endpoints, mut said) = mpsc::channel(1);
         let (messages, incoming) = mpsc::channel(CAPACITY);
         let reading = tokio::spawn(read(answer, endpoints, messages)).abort_handle();
-        let endpoint = said.recv().await.ok_or("the server's stream has ended before it said where requests go")?;
+        let endpoint = said.recv().await;
+        let endpoint =
+            endpoint.ok_or_else(|| "the server's stream has ended before it said where requests go".to_owned())?;
         let endpoint = place.join(&endpoint).map_err(|error| format!("the server names no address: {error}"))?;
         if endpoint.origin() != place.origin() {
             reading.abort();
             return Err(format!(
                 "the server wants requests at another origin, {}",
                 endpoint.origin().ascii_serialization()
-            ));
+            )
+            .into());
         }
-        Ok(Self { client, endpoint: Arc::new(endpoint), headers, incoming, reading })
+        Ok(Self { client, endpoint: Arc::new(endpoint), headers, tokens, incoming, reading })
     }
 }
 
@@ -158,15 +205,12 @@ impl Transport<RoleClient> for SseTransport {
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let request = self.client.post((*self.endpoint).clone()).headers(self.headers.clone());
+        let tokens = self.tokens.clone();
         async move {
-            let body = serde_json::to_vec(&item).map_err(|error| SseError(error.to_string()))?;
-            let sent = request.header(CONTENT_TYPE, "application/json").body(body).send().await;
-            let answer = sent.map_err(|error| SseError(root_cause(&error).to_string()))?;
-            if answer.status().is_success() {
-                Ok(())
-            } else {
-                Err(SseError(format!("the server answers {}", answer.status())))
-            }
+            let body = serde_json::to_vec(&item).map_err(|error| error.to_string())?;
+            let request = SseTokens::added(tokens, request.header(CONTENT_TYPE, "application/json").body(body)).await?;
+            let answer = request.send().await.map_err(|error| root_cause(&error).to_string())?;
+            SseError::of(&answer)
         }
     }
 

@@ -18,7 +18,7 @@ use super::config::{McpConfig, McpWay};
 use super::facts::{McpFacts, McpState};
 use super::names::McpToolInfo;
 use super::reading::McpPrompt;
-use super::remote::{self, SseTransport};
+use super::remote::{self, SseError, SseTransport};
 use super::sign_in::SignIn;
 use super::{McpError, McpSetup};
 use crate::launched::{ProgramLog, RunningProgram};
@@ -322,8 +322,13 @@ impl Server {
                 Ok(Live { connection, process: None, reading: None, changed })
             }
             McpWay::Sse { url, headers } => {
-                let opening = timeout(within, SseTransport::open(url, headers));
-                let transport = opening.await.map_err(|_| format!("no answer within {} s", within.as_secs()))??;
+                let manager = setup.sign_ins.manager(&self.config).await?;
+                let opening = timeout(within, SseTransport::open(url, headers, manager));
+                let opened = opening.await.map_err(|_| format!("no answer within {} s", within.as_secs()))?;
+                let transport = opened.map_err(|error| match error {
+                    SseError::SignIn => Unconnected::SignIn,
+                    SseError::Failed(why) => Unconnected::Failed(why),
+                })?;
                 let connection = client::connect(transport, listener, within).await?;
                 Ok(Live { connection, process: None, reading: None, changed })
             }

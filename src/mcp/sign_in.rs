@@ -68,9 +68,9 @@ impl fmt::Debug for SignIns {
 }
 
 impl SignIns {
-    /// Returns the sign-in of a server; `None` if it takes none: it is no streamable HTTP, or its own headers say who asks.
+    /// Returns the sign-in of a server; `None` if it takes none: it is a program, or its own headers say who asks.
     fn of(&self, config: &McpConfig) -> Option<(Url, SignInFile)> {
-        let McpWay::Http { url, headers } = &config.way else { return None };
+        let (McpWay::Http { url, headers } | McpWay::Sse { url, headers }) = &config.way else { return None };
         if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
             return None;
         }
@@ -269,7 +269,7 @@ impl SignIn {
     /// Returns why nobody can sign in.
     pub async fn begin(config: &McpConfig, sign_ins: &SignIns) -> Result<Self, String> {
         let (url, file) = sign_ins.of(config).ok_or_else(|| {
-            "only servers over http without an `Authorization` header of their own are signed in to".to_owned()
+            "only servers over http and sse without an `Authorization` header of their own are signed in to".to_owned()
         })?;
         let port = config.sign_in.port.unwrap_or(0);
         let listener = TcpListener::bind(("127.0.0.1", port)).await;

@@ -1,12 +1,14 @@
 //! Signing in to a server: one that registers its clients, asks the browser, and takes a token for renewal once.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -19,6 +21,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{answer, config};
@@ -37,7 +40,9 @@ struct Held {
     lifetime: u64,
     is_revoked: bool,
     refuses: bool,
-    /// What was sent to `/mcp` to say who asks.
+    /// Where answers of the older kind of server go.
+    stream: Option<mpsc::UnboundedSender<String>>,
+    /// What was sent to `/mcp` and `/sse` to say who asks.
     seen: Vec<String>,
 }
 
@@ -53,7 +58,10 @@ impl Service {
         let service = Self::default();
         let router = Router::new()
             .route("/mcp", post(asked))
+            .route("/sse", get(stream))
+            .route("/messages", post(told))
             .route("/.well-known/oauth-protected-resource/mcp", get(resource))
+            .route("/.well-known/oauth-protected-resource/sse", get(resource_of_stream))
             .route("/.well-known/oauth-authorization-server", get(metadata))
             .route("/register", post(register))
             .route("/authorize", get(authorize))
@@ -65,7 +73,8 @@ impl Service {
     }
 }
 
-async fn asked(State(service): State<Service>, headers: HeaderMap, Json(message): Json<Value>) -> Response {
+/// Refuses a request without the present token.
+fn known(service: &Service, headers: &HeaderMap, end: &str) -> Result<(), Response> {
     let who = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
     let mut held = service.held();
     let good = format!("Bearer access-{}-canary", held.given);
@@ -73,13 +82,50 @@ async fn asked(State(service): State<Service>, headers: HeaderMap, Json(message)
     held.seen.push(who);
     if !is_good {
         let challenge =
-            format!("Bearer resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", held.address);
-        return (StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)]).into_response();
+            format!("Bearer resource_metadata=\"{}/.well-known/oauth-protected-resource/{end}\"", held.address);
+        return Err((StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)]).into_response());
+    }
+    Ok(())
+}
+
+async fn asked(State(service): State<Service>, headers: HeaderMap, Json(message): Json<Value>) -> Response {
+    if let Err(refused) = known(&service, &headers, "mcp") {
+        return refused;
     }
     match answer("tools 1", &message) {
         Some(result) => Json(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).into_response(),
         None => StatusCode::ACCEPTED.into_response(),
     }
+}
+
+/// The stream of the older kind of server.
+async fn stream(State(service): State<Service>, headers: HeaderMap) -> Response {
+    if let Err(refused) = known(&service, &headers, "sse") {
+        return refused;
+    }
+    let (sender, mut said) = mpsc::unbounded_channel();
+    sender.send("event: endpoint\ndata: /messages?session=1\n\n".to_owned()).unwrap();
+    service.held().stream = Some(sender);
+    let stream = futures::stream::poll_fn(move |context| {
+        said.poll_recv(context).map(|text| text.map(|text| Ok::<_, Infallible>(Bytes::from(text))))
+    });
+    ([("content-type", "text/event-stream")], Body::from_stream(stream)).into_response()
+}
+
+async fn told(State(service): State<Service>, headers: HeaderMap, Json(message): Json<Value>) -> Response {
+    if let Err(refused) = known(&service, &headers, "sse") {
+        return refused;
+    }
+    if let Some(result) = answer("tools 1", &message) {
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        service.held().stream.as_ref().unwrap().send(format!("event: message\ndata: {answer}\n\n")).unwrap();
+    }
+    StatusCode::ACCEPTED.into_response()
+}
+
+async fn resource_of_stream(State(service): State<Service>) -> Json<Value> {
+    let address = service.held().address.clone();
+    Json(json!({"resource": format!("{address}/sse"), "authorization_servers": [address]}))
 }
 
 async fn resource(State(service): State<Service>) -> Json<Value> {
@@ -116,7 +162,7 @@ async fn authorize(State(service): State<Service>, RawQuery(query): RawQuery) ->
     let fields = fields(&query.unwrap());
     let mut held = service.held();
     assert_eq!((fields["client_id"].as_str(), fields["code_challenge_method"].as_str()), ("client-1", "S256"));
-    assert_eq!(fields["resource"], format!("{}/mcp", held.address));
+    assert!(["mcp", "sse"].iter().any(|end| fields["resource"] == format!("{}/{end}", held.address)));
     held.challenge.clone_from(&fields["code_challenge"]);
     let (back, state) = (&fields["redirect_uri"], &fields["state"]);
     let end = if held.refuses { "error=access_denied&error_description=Not%20today" } else { "code=the-code" };
@@ -272,6 +318,29 @@ async fn the_user_signs_in_once_and_tokens_are_renewed() {
     std::fs::write(&file, "{").unwrap();
     let (fifth, _) = servers(folder.path(), web(&url));
     until(&fifth, is_sign_in).await;
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_kind_is_signed_in_to_as_well() {
+    let (service, url) = Service::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let old =
+        McpConfig { way: McpWay::Sse { url: url.replace("/mcp", "/sse"), headers: Vec::new() }, ..config("web", "") };
+    let (first, _) = servers(folder.path(), old.clone());
+    assert_eq!(until(&first, |state| *state != McpState::Starting).await, McpState::SignIn(HOW.to_owned()));
+    signed_in(&first).await;
+    assert!(first.call(("web", "echo"), Map::new(), &CancellationToken::new()).await.is_ok());
+    first.end().await;
+
+    service.held().seen.clear();
+    let (second, _) = servers(folder.path(), old);
+    until(&second, |state| *state == McpState::Connected).await;
+    let seen = service.held().seen.clone();
+    assert!(!seen.is_empty() && seen.iter().all(|who| who == "Bearer access-1-canary"), "{seen:?}");
+    service.held().is_revoked = true;
+    let asked = second.call(("web", "echo"), Map::new(), &CancellationToken::new()).await;
+    assert_eq!(asked, Err(McpError::SignIn));
+    until(&second, is_sign_in).await;
 }
 
 #[tokio::test]
