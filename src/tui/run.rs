@@ -141,6 +141,8 @@ async fn show(
     let input = Some(InputStream::open(answer)?);
     let mut sources = Sources { events, open: !replays, returned, input, signals, ended_by: None, next: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
+    // A terminal that is gone holds none any more.
+    let _ = stage.terminal.notify(&stage.gallery.take_down());
     runner.finish().await;
     left?;
     let agents = stage.app.agents();
@@ -319,6 +321,7 @@ impl Stage {
     /// Leaves the terminal to another program. Agents go on meanwhile: their events are taken in, not drawn.
     async fn hand_over(&mut self, program: Program, sources: &mut Sources<'_>, runner: &EffectRunner) -> Result<()> {
         sources.input = None;
+        self.terminal.notify(&self.gallery.take_down())?;
         self.terminal.suspend();
         let mut ended = std::pin::pin!(program.run());
         let mut batch = Vec::with_capacity(BATCH);

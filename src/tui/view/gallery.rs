@@ -119,6 +119,16 @@ impl Gallery {
         self.state().changes
     }
 
+    /// Returns what takes all pictures from the terminal, which then holds none.
+    #[must_use]
+    pub fn take_down(&self) -> Vec<u8> {
+        let mut state = self.state();
+        state.uploads.clear();
+        let held: Vec<u32> = state.held.drain(..).collect();
+        let shown = held.iter().filter_map(|number| state.known.remove(number)?);
+        shown.flat_map(ShownPicture::removal).collect()
+    }
+
     /// Forgets what the terminal holds: another program has had it.
     pub fn forget(&self) {
         let mut state = self.state();
@@ -174,7 +184,7 @@ fn work(shared: &Weak<Shared>, waiting: &Receiver<u32>) {
             && let Some(oldest) = state.held.pop_front()
             && let Some(Some(gone)) = state.known.remove(&oldest)
         {
-            state.uploads.extend(format!("\x1b_Ga=d,d=I,i={},q=2\x1b\\", gone.id).into_bytes());
+            state.uploads.extend(gone.removal());
         }
         state.changes += 1;
         drop(state);
@@ -211,6 +221,11 @@ impl ShownPicture {
             }
             (rest, keys) = (after, "q=2,".to_owned());
         }
+    }
+
+    /// Returns what takes the picture from the terminal, with its data.
+    fn removal(self) -> Vec<u8> {
+        format!("\x1b_Ga=d,d=I,i={},q=2\x1b\\", self.id).into_bytes()
     }
 
     fn lines(self) -> impl Iterator<Item = Line<'static>> {
