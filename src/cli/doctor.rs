@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::cli::agents::CommandFailure;
 use crate::config::SettingsKey;
 use crate::definition::Tier;
+use crate::definition::skill::ListedSkill;
 use crate::headless::exit;
 use crate::message::{escaped_json, sanitize_line};
 use crate::services::Bootstrap;
@@ -34,10 +35,11 @@ struct Check {
 }
 
 /// All that is checked, in this order.
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 6] = [
     Check { name: "configuration", look: configuration },
     Check { name: "settings", look: settings },
     Check { name: "agents", look: agents },
+    Check { name: "skills", look: skills },
     Check { name: "hooks", look: hooks },
     Check { name: "trust", look: trust },
 ];
@@ -175,6 +177,19 @@ fn agents(bootstrap: &Bootstrap) -> Vec<Finding> {
             Finding::new(state, format!("{place}{line}: {}", known.message))
         });
         findings.extend(errors);
+    }
+    findings
+}
+
+fn skills(bootstrap: &Bootstrap) -> Vec<Finding> {
+    bootstrap.skills.reload();
+    let listing = bootstrap.skills.catalog().listing();
+    let is_unusable = |listed: &&ListedSkill| listed.skill.is_none() && !listed.awaits_trust;
+    let unusable = listing.iter().filter(is_unusable).count();
+    let mut findings = vec![Finding::new(FindingState::Ok, format!("{} files, {unusable} unusable", listing.len()))];
+    for listed in &*listing {
+        let state = if is_unusable(&listed) { FindingState::Broken } else { FindingState::Note };
+        findings.extend(listed.diagnostics.iter().map(|known| Finding::new(state, known.to_string())));
     }
     findings
 }

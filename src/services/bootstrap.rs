@@ -338,7 +338,7 @@ fn skills(
     match kind {
         SessionKind::Live => {
             let dirs = with_roots(environment, place, ground, SkillDirs::new).with_plugins(plugins);
-            SkillLibrary::new(dirs, library.trust().clone())
+            SkillLibrary::new(dirs, library.trust().clone()).checking_hooks(check_skill_hooks)
         }
         SessionKind::Demo => SkillLibrary::default(),
     }
@@ -365,8 +365,17 @@ fn with_roots<T>(
 
 /// Says what is wrong with the hooks of an agent file.
 fn check_hooks(hooks: &serde_json::Value) -> Vec<String> {
-    let source = HookSource { place: "".into(), is_projects: true, is_managed: false, plugin: None };
-    HookHandler::read(hooks, &source).1
+    HookHandler::read(hooks, &nowhere()).1
+}
+
+/// Says what is wrong with the hooks of a skill.
+fn check_skill_hooks(hooks: &serde_json::Value) -> Vec<String> {
+    HookHandler::read_of_skill(hooks, &nowhere()).1
+}
+
+/// Returns where hooks are from that are only looked at.
+fn nowhere() -> HookSource {
+    HookSource { place: "".into(), is_projects: true, is_managed: false, plugin: None }
 }
 
 /// Returns the names that agent files may use: the tools there are, and the models that a service may have.

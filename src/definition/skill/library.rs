@@ -14,8 +14,14 @@ use super::{ListedSkill, Skill, SkillDir, SkillDirs, SkillKind, load};
 use crate::definition::cache::FileStamp;
 use crate::definition::news::LibraryNews;
 use crate::definition::{CatalogChanges, Plugin, text_file, walk};
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, ItemTrust};
+
+/// Says what is wrong with what a file says of hooks.
+type CheckHooks = fn(&serde_json::Value) -> Vec<String>;
+
+/// Faults in the hooks of one file that are reported.
+const MAX_HOOK_ERRORS: usize = 10;
 
 /// The skills in force; clones share them.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +65,8 @@ pub struct SkillLibrary {
     catalog: SkillCatalog,
     /// Which files of the project count.
     trust: ItemTrust,
+    /// Says what is wrong with a file's hooks.
+    check_hooks: Option<CheckHooks>,
     read: Mutex<HashMap<PathBuf, FileRead>>,
     /// Changes not yet returned by [`SkillLibrary::changes`].
     news: LibraryNews,
@@ -79,6 +87,12 @@ impl SkillLibrary {
     #[must_use]
     pub fn new(dirs: SkillDirs, trust: ItemTrust) -> Self {
         Self { dirs: RwLock::new(dirs), trust, ..Self::default() }
+    }
+
+    /// Returns the same, which also reports what is wrong with the hooks of files.
+    #[must_use]
+    pub fn checking_hooks(self, check: CheckHooks) -> Self {
+        Self { check_hooks: Some(check), ..self }
     }
 
     /// Offers the skills of these plugins and of no others, from the next [`SkillLibrary::reload`] on.
@@ -142,7 +156,7 @@ impl SkillLibrary {
             listing.extend(found.errors.into_iter().map(|error| unread(error, dir)));
             for path in found.files {
                 let Some(name) = load::name_of(&path, dir) else { continue };
-                let read = read(&path, &name, dir, known.get(&path));
+                let read = self.read_file(&path, &name, dir, known.get(&path));
                 fresh.insert(path.clone(), read.clone());
                 let is_trusted = read.brought.as_ref().is_none_or(|item| self.trust.has(item));
                 brought.extend(read.brought.clone());
@@ -158,6 +172,30 @@ impl SkillLibrary {
         let changes = changes(&self.catalog.listing(), &listing);
         self.catalog.put(listing);
         self.news.tell(changes)
+    }
+
+    fn read_file(&self, path: &Path, name: &str, dir: &SkillDir, before: Option<&FileRead>) -> FileRead {
+        let stamp = FileStamp::of(path);
+        if let Some(before) = before.filter(|before| stamp.is_some() && before.stamp == stamp) {
+            return before.clone();
+        }
+        let content = text_file::content(path);
+        // Of what was read, and not of what may lie there by now.
+        let brought = brought(dir, path, &content);
+        let (skill, diagnostics) = match content {
+            Ok(bytes) => {
+                let (text, damage) = text_file::decoded(&bytes, path);
+                let (skill, mut diagnostics) = load::parse(&text, name, path, dir);
+                diagnostics.splice(0..0, damage);
+                let hooks = skill.as_ref().and_then(|skill| skill.hooks.as_ref());
+                let errors = hooks.zip(self.check_hooks).map(|(hooks, check)| check(&hooks.value)).unwrap_or_default();
+                let errors = errors.into_iter().take(MAX_HOOK_ERRORS);
+                diagnostics.extend(errors.map(|words| Diagnostic::in_file(path, sanitize_line(&words))));
+                (skill.map(Arc::new), diagnostics)
+            }
+            Err(error) => (None, vec![error]),
+        };
+        FileRead { stamp: stamp.filter(FileStamp::is_settled), skill, diagnostics, brought }
     }
 
     /// Waits for the next change. There is one listener: each change is returned once.
@@ -193,26 +231,6 @@ fn unread(error: Diagnostic, dir: &SkillDir) -> ListedSkill {
         awaits_trust: false,
         diagnostics: vec![error],
     }
-}
-
-fn read(path: &Path, name: &str, dir: &SkillDir, before: Option<&FileRead>) -> FileRead {
-    let stamp = FileStamp::of(path);
-    if let Some(before) = before.filter(|before| stamp.is_some() && before.stamp == stamp) {
-        return before.clone();
-    }
-    let content = text_file::content(path);
-    // Of what was read, and not of what may lie there by now.
-    let brought = brought(dir, path, &content);
-    let (skill, diagnostics) = match content {
-        Ok(bytes) => {
-            let (text, damage) = text_file::decoded(&bytes, path);
-            let (skill, mut diagnostics) = load::parse(&text, name, path, dir);
-            diagnostics.splice(0..0, damage);
-            (skill.map(Arc::new), diagnostics)
-        }
-        Err(error) => (None, vec![error]),
-    };
-    FileRead { stamp: stamp.filter(FileStamp::is_settled), skill, diagnostics, brought }
 }
 
 /// Returns a file with this content as the project brings it; `None` if it is the user's own.

@@ -59,7 +59,9 @@ impl Shelf {
             project: Some(&project),
             owner: Owner::new(nix::unistd::geteuid().as_raw(), None),
         });
-        let library = SkillLibrary::new(dirs, trust.clone());
+        let check =
+            |hooks: &serde_json::Value| if hooks.is_object() { Vec::new() } else { vec!["no object".to_owned()] };
+        let library = SkillLibrary::new(dirs, trust.clone()).checking_hooks(check);
         library.reload();
         library
     }

@@ -147,12 +147,14 @@ fn what_cannot_be_used_is_listed_with_its_reason() {
     let shelf = Shelf::with(&[
         (".claude/skills/empty/SKILL.md", "---\ndescription: d\n---\n\n"),
         (".claude/commands/out.md", "x"),
+        (".claude/commands/hooked.md", "---\nhooks: all of them\n---\nBody"),
         ("~/elsewhere.md", "Body"),
     ]);
     let link = shelf.path(".claude/commands/link.md");
     std::os::unix::fs::symlink(shelf.path("~/elsewhere.md"), &link).unwrap();
     assert!(shelf.said("empty/SKILL.md")[0].contains("nothing to do"));
     assert!(shelf.said("link.md")[0].contains("outside the project"), "{:?}", shelf.said("link.md"));
+    assert_eq!(shelf.said("hooked.md"), ["no object"]);
     let broken = shelf.listing().iter().filter(|listed| listed.skill.is_none()).count();
     assert_eq!(broken, 2);
 }
