@@ -78,6 +78,14 @@ pub async fn run(headless: Headless, prompt: UserText, signals: &mut Signals) ->
         }
     };
     let broken = output.broken();
+    tokio::select! {
+        biased;
+        signal = signals.next_end() => {
+            conversation.quit().await;
+            return signal.exit_status();
+        }
+        () = conversation.await_servers() => {}
+    }
     conversation.begin(prompt).await;
     let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();

@@ -26,6 +26,8 @@ use crate::launched::LaunchedProgram;
 
 /// How long a call waits for a server that is starting.
 const START_WAIT: Duration = Duration::from_secs(15);
+/// How long the first request of a session without a screen waits for servers. As long as Claude Code does.
+const ONE_REQUEST_WAIT: Duration = Duration::from_secs(5);
 /// How long servers may take to end with the session.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
@@ -164,6 +166,14 @@ impl McpServers {
     /// Returns that there is none of that name.
     pub fn login(&self, name: &str) -> Result<bool, McpError> {
         self.find(name).map(|server| server.login())
+    }
+
+    /// Waits for what a conversation of one request would otherwise come too late for: until no server is on its way any
+    /// more, for [`ONE_REQUEST_WAIT`] at most, and not at all if the user's environment says so.
+    pub async fn ready_for_one_request(&self) {
+        if self.0.setup.as_ref().is_some_and(|setup| !setup.sources.never_waited_for()) {
+            self.settled(|_| true, ONE_REQUEST_WAIT).await;
+        }
     }
 
     /// Waits until no server that `counts` is on its way any more, for so long at most.

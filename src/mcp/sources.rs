@@ -232,6 +232,12 @@ impl McpSources {
         expand(text, &|name| self.variable(name, scope))
     }
 
+    /// Returns `true` if `MCP_CONNECTION_NONBLOCKING` says that nothing waits for servers.
+    pub(super) fn never_waited_for(&self) -> bool {
+        let value = self.variables.as_ref().and_then(|variables| variables("MCP_CONNECTION_NONBLOCKING"));
+        value.is_some_and(|value| matches!(value.trim(), "1" | "true"))
+    }
+
     /// Returns a time that a variable gives in milliseconds.
     pub(super) fn millis(&self, name: &str) -> Option<Duration> {
         let value = self.variables.as_ref()?(name)?;

@@ -2,13 +2,15 @@
 //!
 //! Owns putting answers, rules, folders and the sandbox together. Leaves each of them to its own module.
 
+use std::time::Duration;
+
 use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
 use super::{
-    ConfiguredServers, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say, trust,
+    ConfiguredServers, FrontEnd, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say, trust,
 };
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
@@ -71,7 +73,9 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     kept.language_servers = looking.clone();
     let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
-    let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, mcp::HEAD_START);
+    // One request waits for them, so that nothing is gained by a late start.
+    let head_start = if options.front_end == FrontEnd::Headless { Duration::ZERO } else { mcp::HEAD_START };
+    let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, head_start);
     let (sources, item_trust) = (servers.sources.clone(), files.library.trust().clone());
     let launch_external = external::launcher(shell.clone(), sources, item_trust, place.project.as_ref().clone());
     let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));

@@ -157,6 +157,11 @@ impl Conversation {
         self.hooks.begin(&self.tree, &self.definition, source);
     }
 
+    /// Waits for a short time until MCP servers have started: what connects later than the one message is of no use to it.
+    pub async fn await_servers(&self) {
+        self.tree.setup().servers.ready_for_one_request().await;
+    }
+
     /// Starts to answer one message, for a front end that has no other.
     pub async fn begin(&mut self, text: UserText) {
         self.greet();

@@ -3,6 +3,11 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use axum::Router;
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use super::services::stream;
 use super::{Bench, text};
 
 fn said(output: &Output) -> String {
@@ -102,6 +107,31 @@ fn an_address_that_was_trusted_is_no_program_of_that_name() {
         let (_, out) = mcp(&bench, &["get", "docs"]);
         assert!(out.contains("off: you have not trusted it"), "{entry}: {out}");
     }
+}
+
+/// Asks for one answer, with a server that is slower than the request would be. Returns whether its tool was offered.
+async fn is_offered(env: &[(&str, &str)]) -> String {
+    let handler = |body: Bytes| async move {
+        let request: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let tools = request["tools"].as_array().cloned().unwrap_or_default();
+        let is_there = tools.iter().any(|tool| tool["function"]["name"] == "mcp__own__env");
+        let (_, kind, content) = stream(&json!({"content": is_there.to_string()}), "stop");
+        ([("content-type", kind)], content)
+    };
+    let base = format!("http://{}/v1", crate::support::serve(Router::new().fallback(handler)).await);
+    let bench = Bench::new();
+    let slow = format!("read -rt 0.6 < <(sleep 9); exec bash '{}'", script());
+    assert_eq!(mcp(&bench, &["add", "own", "--", "bash", "-c", &slow]).0, 0);
+    let mut command = bench.command(&["-p", "go", "--model", "openai/tiny"]);
+    command.env("OPENAI_BASE_URL", base).envs(env.iter().copied());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    text(&output.stdout).trim().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_request_waits_for_servers_unless_the_environment_says_otherwise() {
+    assert_eq!(is_offered(&[]).await, "true");
+    assert_eq!(is_offered(&[("MCP_CONNECTION_NONBLOCKING", "true")]).await, "false");
 }
 
 #[test]

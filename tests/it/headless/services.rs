@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::{Bench, text};
 
 /// An answer of the server to a request: status, kind of content and content.
-type Answer = (u16, &'static str, String);
+pub(super) type Answer = (u16, &'static str, String);
 
 /// Returns the chunks of a reply of the Chat Completions API, without a count of tokens.
-fn stream(delta: &Value, reason: &str) -> Answer {
+pub(super) fn stream(delta: &Value, reason: &str) -> Answer {
     let chunk =
         |delta: &Value, reason: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     let (said, end) = (chunk(delta, Value::Null), chunk(&json!({}), reason.into()));
