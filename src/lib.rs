@@ -37,7 +37,7 @@
 //!
 //! What happens to an agent is an [`agent::AgentEvent`], what happens to the session a [`agent::SessionEvent`]. The log of
 //! both, [`agent::LogEvent`] by [`agent::LogEvent`], is the session; the screen, the session's files and
-//! `--output-format stream-json` are views of it.
+//! `--output-format events` are views of it.
 //!
 //! ```text
 //! terminal ─┐                                                   ┌─ perform(Effect): commands to the tree,
@@ -134,6 +134,9 @@
 //! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, and a
 //!   **host entry** how the user has listed it. **Markdown** is what becomes of a page. A **search call** is a search that the
 //!   agent's service does itself; each **served step** is what it then did. A **search engine** is the user's own.
+//! - **Given setup**: what a start is given that is otherwise written in files; **given prompts** are what it says to the main
+//!   agent, an **answer schema** is what the answer has to fit. A **controlled** conversation is led by a program, from its
+//!   **control input**; **message options** say what the messages to it hold.
 //! - **MCP server**: a program or an address that offers tools, see [`mcp`]. **MCP config** is one as it is configured,
 //!   **MCP facts** what is known of it. A **server offer** is what one agent was offered of them; **late tools** join an
 //!   agent's tools while it works. A **served program** is one that is talked to while it runs.

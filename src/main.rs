@@ -7,14 +7,18 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use belvedere::acp;
-use belvedere::cli::{Cli, EarlierSession, Subcommands, agents, doctor, export, keys, mcp, permissions, replay};
-use belvedere::headless::{self, Headless, Plain};
+use belvedere::cli::program_flags::ProgramFlags;
+use belvedere::cli::{
+    Cli, EarlierSession, GivenAgents, Subcommands, agents, doctor, export, keys, mcp, permissions, replay,
+};
+use belvedere::headless::{self, ControlInput, Controlled, Headless, InputFormat, MessageOptions, OutputFormat, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId, UserText};
+use belvedere::permission::PermissionMode;
 use belvedere::services::{
     self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, Resume, SessionKind, Signals, Started,
 };
-use belvedere::session::Secrets;
 use belvedere::session::log::LogGuard;
+use belvedere::session::{Secrets, Store};
 use belvedere::subagent::Command;
 use belvedere::tool;
 use belvedere::tui;
@@ -65,7 +69,7 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
     let usage = |error| (headless::exit::USAGE, error);
     let failed = |error| (headless::exit::FAILED, error);
     if matches!(cli.command, Some(Subcommands::Acp(_))) {
-        let options = options(cli, FrontEnd::Editor, secrets).map_err(usage)?;
+        let options = options(cli, FrontEnd::Program, secrets).map_err(usage)?;
         return run(serve_editor(options)).and_then(|served| served).map_err(failed);
     }
     if let Some(Subcommands::Export(args)) = cli.command.clone() {
@@ -102,13 +106,19 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
             services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
         return run(mcp::run(bootstrap, args)).map_err(failed)?;
     }
-    let front_end = match (cli.print, cli.plain) {
-        (true, _) => FrontEnd::Headless,
-        (false, true) => FrontEnd::Plain,
-        (false, false) => FrontEnd::Screen,
+    ProgramFlags::check(&cli).map_err(usage)?;
+    let front_end = match (cli.program.input_format, cli.print, cli.plain) {
+        (InputFormat::StreamJson, ..) if cli.program.permission_prompt_tool.is_some() => FrontEnd::Program,
+        (InputFormat::StreamJson, ..) | (_, true, _) => FrontEnd::Headless,
+        (_, false, true) => FrontEnd::Plain,
+        (_, false, false) => FrontEnd::Screen,
     };
+    if cli.program.input_format == InputFormat::StreamJson {
+        return drive(cli, front_end, secrets);
+    }
+    let program = cli.program.clone();
     let demo = matches!(cli.command, Some(Subcommands::Demo)).then(|| services::DEMO_REQUEST.to_owned());
-    let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format);
+    let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format.unwrap_or_default());
     let chooses = matches!(cli.earlier.resume, Some(None));
     let bootstrap = services::bootstrap(options(cli, front_end, secrets).map_err(usage)?).map_err(usage)?;
     match front_end {
@@ -118,11 +128,11 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
             check_limits().map_err(failed)?;
             let input = Some(io::stdin()).filter(|input| !input.is_terminal());
             let prompt = headless::with_piped(prompt.as_deref(), input, headless::FIRST_BYTE_TIMEOUT).map_err(usage)?;
-            run(print(bootstrap, prompt, format)).and_then(|printed| printed).map_err(failed)
+            run(print(bootstrap, prompt, format, &program)).and_then(|printed| printed).map_err(failed)
         }
+        // It has begun above.
+        FrontEnd::Program => Ok(headless::exit::USAGE),
         FrontEnd::Plain => run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed),
-        // It has a command of its own.
-        FrontEnd::Editor => Ok(headless::exit::USAGE),
         FrontEnd::Screen => screens(bootstrap, prompt, chooses).map_err(failed),
     }
 }
@@ -171,11 +181,17 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
         Some(directory) => directory,
         None => std::env::current_dir().context("cannot find the current folder; pass one with --cd")?,
     };
+    let mut given = cli.setup.read(&directory)?;
+    if let Some(schema) = cli.program.schema(&directory)? {
+        given.prompts.append(&schema.instructions());
+    }
+    let bypass = flags.dangerously_skip_permissions.then_some(PermissionMode::BypassPermissions);
     Ok(Options {
+        given,
         directory,
         model: flags.model,
         fallback_model: flags.fallback_model,
-        mode: flags.permission_mode,
+        mode: flags.permission_mode.or(bypass),
         allowed: flags.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         denied: flags.disallowed_tools.into_iter().flat_map(|list| list.0).collect(),
         // To list agents is not to use them.
@@ -243,11 +259,57 @@ const ENDING: Duration = Duration::from_secs(20);
 /// How long after the first signal another one is part of the same request.
 const SAME_REQUEST: Duration = Duration::from_secs(1);
 
-async fn print(bootstrap: Bootstrap, prompt: UserText, format: headless::OutputFormat) -> anyhow::Result<u8> {
+/// Lets the program at standard input drive a conversation.
+fn drive(mut cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
+    let usage = |error| (headless::exit::USAGE, error);
+    let failed = |error| (headless::exit::FAILED, error);
+    check_limits().map_err(failed)?;
+    let mut input = ControlInput::open().map_err(failed)?;
+    if let Some(json) = input.agents().map_err(usage)? {
+        let given = GivenAgents::read(&json).map_err(|why| usage(anyhow::anyhow!(why)))?;
+        cli.agents.get_or_insert_default().0.extend(given.0);
+    }
+    let program = cli.program.clone();
+    let bootstrap = services::bootstrap(options(cli, front_end, secrets).map_err(usage)?).map_err(usage)?;
+    services::check_trust(&bootstrap).map_err(usage)?;
+    run(converse(bootstrap, input, &program)).and_then(|answered| answered).map_err(failed)
+}
+
+fn message_options(program: &ProgramFlags, bootstrap: &Bootstrap) -> MessageOptions {
+    MessageOptions {
+        cwd: bootstrap.place.cwd.as_ref().clone(),
+        mode: bootstrap.config.permission_mode,
+        catalog: bootstrap.library.catalog().clone(),
+        partial: program.include_partial_messages,
+        replay: program.replay_user_messages,
+    }
+}
+
+async fn converse(bootstrap: Bootstrap, input: ControlInput, program: &ProgramFlags) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+    let (messages, schema) = (message_options(program, &bootstrap), program.schema(&bootstrap.options.directory)?);
+    let (ceiling, skills) = (bootstrap.config.permission_mode, bootstrap.skills.catalog().clone());
+    let pictures = bootstrap.store.as_ref().map(Store::pictures).unwrap_or_default();
     let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
-    let code = headless::run(Headless { conversation, events, session, format }, prompt, &mut signals).await;
+    let controlled = Controlled { conversation, events, input, session, messages, ceiling, skills, pictures, schema };
+    let code = headless::run_controlled(controlled, &mut signals).await;
+    warn(kept.finish().await);
+    Ok(code)
+}
+
+async fn print(
+    bootstrap: Bootstrap,
+    prompt: UserText,
+    format: OutputFormat,
+    program: &ProgramFlags,
+) -> anyhow::Result<u8> {
+    let mut signals = catch_signals()?;
+    let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+    let (messages, schema) = (message_options(program, &bootstrap), program.schema(&bootstrap.options.directory)?);
+    let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
+    let headless = Headless { conversation, events, session, format, messages, schema };
+    let code = headless::run(headless, prompt, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)
 }

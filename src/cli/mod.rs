@@ -9,7 +9,9 @@ pub mod export;
 pub mod keys;
 pub mod mcp;
 pub mod permissions;
+pub mod program_flags;
 pub mod replay;
+pub mod setup_flags;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -49,8 +51,11 @@ pub struct Cli {
     pub earlier: EarlierSession,
 
     /// Format of the answer with -p.
-    #[arg(long, value_enum, default_value_t, requires = "print")]
-    pub output_format: OutputFormat,
+    #[arg(long, value_enum)]
+    pub output_format: Option<OutputFormat>,
+
+    #[command(flatten)]
+    pub program: program_flags::ProgramFlags,
 
     #[command(flatten)]
     pub session: SessionFlags,
@@ -60,12 +65,15 @@ pub struct Cli {
     pub trust: bool,
 
     /// Limit the turns, with -p; after them the model gets one more, without tools, to answer.
-    #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
     /// Work in this folder instead of the current one.
     #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub setup: setup_flags::SetupFlags,
 
     /// Use the plugin in this folder, as if it were installed. May be repeated.
     #[arg(long = "plugin-dir", value_name = "DIR", global = true)]
@@ -73,7 +81,7 @@ pub struct Cli {
 
     /// Add agents, which win over agent files: {"name": {"description": "…", "prompt": "…"}}. Other fields are those of
     /// agent files.
-    #[arg(long, value_name = "JSON", value_parser = parse_agents, global = true)]
+    #[arg(long, value_name = "JSON", value_parser = GivenAgents::read, global = true)]
     pub agents: Option<GivenAgents>,
 
     /// What to do instead of answering.
@@ -97,6 +105,10 @@ pub struct SessionFlags {
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<PermissionMode>,
 
+    /// Allow everything, as --permission-mode bypassPermissions does.
+    #[arg(long, conflicts_with = "permission_mode")]
+    pub dangerously_skip_permissions: bool,
+
     /// Allow these without asking, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
     #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", value_parser = parse_rules)]
     pub allowed_tools: Vec<RuleTexts>,
@@ -112,7 +124,7 @@ pub struct SessionFlags {
 
     /// Limit the US dollars of all agents together, such as 2.50. Models without a known price are not counted; you are
     /// told so.
-    #[arg(long, value_name = "X")]
+    #[arg(long, visible_alias = "max-budget-usd", value_name = "X")]
     pub budget_usd: Option<Dollars>,
 
     /// Run the main agent as this agent: with its prompt, tools and model.
@@ -197,8 +209,18 @@ fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Agents given in `--agents`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct GivenAgents(pub Vec<Parsed>);
+
+impl GivenAgents {
+    /// Reads the JSON of `--agents`.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it.
+    pub fn read(json: &str) -> Result<Self, String> {
+        parse_cli_agents(json).map(Self)
+    }
+}
 
 /// Rules given in one flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,10 +260,6 @@ Examples:
   belvedere agents check                        check agent files
   belvedere keys set anthropic                  store a key in the system's keyring
   belvedere demo                                show what it looks like";
-
-fn parse_agents(json: &str) -> Result<GivenAgents, String> {
-    parse_cli_agents(json).map(GivenAgents)
-}
 
 fn parse_rules(text: &str) -> Result<RuleTexts, String> {
     let entries = split_list(text, ['(', ')'], |c| c == ',');

@@ -24,7 +24,7 @@ pub use git::{git_branch, obeyed_by_git};
 pub use more_settings::{MoreSettings, SettingsKey, StatusLineCommand};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
-pub use settings::{MANAGED, SettingsFile, SettingsTier, set_allow_rule, settings_files};
+pub use settings::{MANAGED, SettingsFile, SettingsTier, given_json, given_settings, set_allow_rule, settings_files};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {

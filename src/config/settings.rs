@@ -25,6 +25,8 @@ pub const MANAGED: &str =
 pub enum SettingsTier {
     /// The organization's.
     Managed,
+    /// Given on the command line, for this start.
+    Given,
     /// The user's for this project, in it.
     Local,
     /// The project's.
@@ -39,6 +41,7 @@ impl SettingsTier {
     pub fn word(self) -> &'static str {
         match self {
             Self::Managed => "organization",
+            Self::Given => "command line",
             Self::Local => "local",
             Self::Project => "project",
             Self::User => "user",
@@ -109,11 +112,36 @@ fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     Ok(values.into_iter().map(|value| value.as_str().map_or_else(|| format!("({value})"), str::to_owned)).collect())
 }
 
-/// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`.
+/// Reads settings given on the command line: a file, or the JSON itself.
+///
+/// # Errors
+/// Returns why they cannot be used.
+pub fn given_settings(given: &str, directory: &Path) -> Result<SettingsFile, Diagnostic> {
+    let (path, text) = given_json(given, directory, "--settings")?;
+    parse(SettingsTier::Given, &path, &text)
+}
+
+/// Returns what a flag gives as JSON, or as the path of a file with it, and the path to name in errors.
+///
+/// # Errors
+/// Returns that there is no such file, or that it cannot be read.
+pub fn given_json(given: &str, directory: &Path, flag: &str) -> Result<(PathBuf, String), Diagnostic> {
+    if given.trim_start().starts_with('{') {
+        return Ok((PathBuf::from(flag), given.to_owned()));
+    }
+    let path = directory.join(given);
+    let text =
+        file::read(&path)?.ok_or_else(|| Diagnostic::in_file(&path, format!("there is no such file ({flag}).")))?;
+    Ok((path, text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned)))
+}
+
+/// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`, and
+/// puts those of the command line among them.
 pub fn settings_files(
     managed: &Path,
     environment: &Environment,
     ground: &ProjectRoot,
+    given: Option<SettingsFile>,
 ) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
     let user = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(environment.home()?.join(".claude")));
     let own = ground.is_project.then(|| ground.root.join(".claude"));
@@ -131,6 +159,8 @@ pub fn settings_files(
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }
+    let managed = all.iter().filter(|settings: &&SettingsFile| settings.tier == SettingsTier::Managed).count();
+    all.splice(managed..managed, given);
     if all.iter().any(|settings| settings.is_alone && settings.tier == SettingsTier::Managed) {
         for settings in all.iter_mut().filter(|settings| settings.tier != SettingsTier::Managed) {
             (settings.allow, settings.ask, settings.deny) = Default::default();
@@ -153,12 +183,16 @@ fn read(tier: SettingsTier, path: &Path) -> Result<Option<SettingsFile>, Diagnos
     if text.trim().is_empty() {
         return Ok(None);
     }
+    parse(tier, path, text).map(Some)
+}
+
+fn parse(tier: SettingsTier, path: &Path, text: &str) -> Result<SettingsFile, Diagnostic> {
     let document: Document = serde_json::from_str(text)
         .map_err(|error| Diagnostic::in_file(path, format!("{error}. Its permissions are not used.")))?;
     let Section { allow, ask, deny, additional_directories, default_mode, disable_bypass_permissions_mode } =
         document.permissions;
     let keys = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
-    Ok(Some(SettingsFile {
+    Ok(SettingsFile {
         more: MoreSettings::of(&keys),
         path: path.to_path_buf(),
         tier,
@@ -172,7 +206,7 @@ fn read(tier: SettingsTier, path: &Path) -> Result<Option<SettingsFile>, Diagnos
         enabled_servers: document.enabled_servers,
         disabled_servers: document.disabled_servers,
         enables_all_servers: document.enables_all_servers,
-    }))
+    })
 }
 
 /// Puts the mode in force that settings of some tiers name, the nearest to the project last. What a project says makes

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::agent::{AgentEvent, EventKind, ToolEvent};
 use crate::message::{AgentId, sanitize_line, shell_word};
-use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant};
+use crate::permission::{AccessKind, Answer, ApprovalId, ApprovalRequest, Grant};
 
 /// Longest title in a line, in characters.
 const TITLE_CHARS: usize = 200;
@@ -47,6 +47,10 @@ impl Denials {
                     let reason = match &request.access.kind {
                         AccessKind::Reach { host, .. } => {
                             format!("nobody to ask about {}; sandbox.hosts can list it", host.described())
+                        }
+                        _ if matches!(answer, Some(Answer::No { .. })) => {
+                            let reason = "the calling program said no".to_owned();
+                            return Some(self.add(event.agent, &request.access.tool, &request.act(), None, reason));
                         }
                         _ => "nobody to ask".to_owned(),
                     };

@@ -22,6 +22,9 @@ const HOLD: Duration = Duration::from_millis(30);
 /// Longest line that is taken whole, in bytes.
 const MAX_LINE: usize = 10 << 20;
 
+/// The same of a line of JSON, which may hold pictures.
+const MAX_JSON_LINE: usize = 64 << 20;
+
 #[derive(Debug)]
 pub(super) struct TypedLine {
     /// Its text, without its end.
@@ -59,6 +62,31 @@ pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::R
             if !goes_on {
                 return;
             }
+        }
+    };
+    std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("cannot read standard input")?;
+    Ok(lines)
+}
+
+/// Returns the lines of an input as they are written, without their ends; the last may be cut short. Returns an error if no
+/// thread can be started for it.
+pub(super) fn json_lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::Receiver<Vec<u8>>> {
+    let (sender, lines) = mpsc::channel(16);
+    let pieces = pieces(input)?;
+    let split = move || {
+        let mut begun: Vec<u8> = Vec::new();
+        // An input that breaks ends like one that is over.
+        while let Ok(Ok((_, piece))) = pieces.recv() {
+            for part in piece.split_inclusive(|byte| *byte == b'\n') {
+                begun.extend_from_slice(part);
+                let is_whole = part.ends_with(b"\n") || begun.len() > MAX_JSON_LINE;
+                if is_whole && sender.blocking_send(std::mem::take(&mut begun)).is_err() {
+                    return;
+                }
+            }
+        }
+        if !begun.is_empty() {
+            let _ = sender.blocking_send(begun);
         }
     };
     std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("cannot read standard input")?;

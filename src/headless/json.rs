@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::PrintedAnswer;
 use super::denials::Denial;
-use crate::agent::{KeptWorktree, LogEvent, Outcome};
+use crate::agent::{KeptWorktree, LogEvent, Status};
 use crate::message::{Usage, UsageTable};
 
-/// The last line of `json` and `stream-json`.
+/// The last line of every format but `text`; [`MessageWriter`](super::messages::MessageWriter) add the session.
 #[derive(Serialize)]
 struct ResultLine<'a> {
     r#type: &'static str,
@@ -17,16 +19,21 @@ struct ResultLine<'a> {
     status: &'static str,
     result: &'a str,
     reason: Option<&'a str>,
-    session_id: &'a str,
     num_turns: u32,
     tool_calls: u32,
     duration_ms: u64,
+    duration_api_ms: u64,
     total_cost_usd: Option<f64>,
     usage: UsageFields,
     tree: TreeFields,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     worktrees: Vec<WorktreeFields<'a>>,
     permission_denials: &'a [Denial],
+    /// The answer to a request with a schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_output: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<[&'a str; 1]>,
 }
 
 #[derive(Serialize)]
@@ -116,32 +123,45 @@ impl From<Usage> for UsageFields {
     }
 }
 
-pub(super) fn result_line(
-    outcome: &Outcome,
-    session: &str,
+/// Returns the result; `service_ms` is how long the main agent waited for its service.
+pub(super) fn result(
+    answer: &PrintedAnswer,
+    service_ms: u64,
     totals: &UsageTable,
     kept: &[KeptWorktree],
     denials: &[Denial],
-) -> serde_json::Result<String> {
-    let is_error = super::status(outcome) != super::exit::OK;
+) -> serde_json::Result<Value> {
+    let PrintedAnswer { outcome, structured, unfit } = answer;
     let line = ResultLine {
         r#type: "result",
-        subtype: if is_error { "error" } else { "success" },
-        is_error,
+        subtype: if unfit.is_some() { "error_max_structured_output_retries" } else { subtype(outcome.status) },
+        is_error: answer.status() != super::exit::OK,
         status: outcome.status.name(),
         result: &outcome.text,
         reason: outcome.reason.as_deref(),
-        session_id: session,
         num_turns: outcome.turns,
         tool_calls: outcome.tool_calls,
         duration_ms: outcome.elapsed_ms,
+        duration_api_ms: service_ms,
         total_cost_usd: outcome.cost_usd,
         usage: outcome.usage.into(),
         tree: TreeFields::new(totals),
         worktrees: kept.iter().map(WorktreeFields::from).collect(),
         permission_denials: denials,
+        structured_output: structured.as_ref(),
+        errors: unfit.as_deref().map(|why| [why]),
     };
-    serde_json::to_string(&line)
+    serde_json::to_value(&line)
+}
+
+/// Returns what the Agent SDK calls an end.
+fn subtype(status: Status) -> &'static str {
+    match status {
+        Status::Completed => "success",
+        Status::TurnLimit | Status::ToolLimit => "error_max_turns",
+        Status::Budget => "error_max_budget_usd",
+        _ => "error_during_execution",
+    }
 }
 
 pub(super) fn event_line(event: &LogEvent) -> serde_json::Result<String> {

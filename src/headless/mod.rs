@@ -4,32 +4,51 @@
 //! else to the tree. With one request there is nobody to ask: what would need an answer is refused, and the refusal
 //! says which flag would allow it.
 
+mod control;
 mod denials;
 mod input;
 mod json;
+mod messages;
 mod output;
 mod panics;
 mod plain;
+mod printer;
+mod structured;
 mod text;
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
-use crate::message::{AgentId, UsageTable, UserText, escaped_json};
+use crate::agent::{LogEvent, Outcome, Status};
+use crate::message::UserText;
 use crate::services::Signals;
 use crate::subagent::Conversation;
-use denials::Denials;
 use output::Output;
+use printer::Printer;
+use structured::{AnswerJudge, NextTry};
 
+pub use control::{ControlInput, Controlled, run as run_controlled};
 pub use input::{FIRST_BYTE_TIMEOUT, with_piped};
+pub use messages::MessageOptions;
 pub use panics::report_panics;
 pub use plain::{Plain, run as run_plain};
+pub use structured::AnswerSchema;
 pub use text::ProgressLine;
+
+/// What standard input holds with one request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum InputFormat {
+    /// More of the prompt.
+    #[default]
+    Text,
+    /// A whole conversation: messages and control requests of a program, each as one line of JSON.
+    StreamJson,
+}
 
 /// What standard output gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -39,8 +58,10 @@ pub enum OutputFormat {
     Text,
     /// One object with the answer and what it took.
     Json,
-    /// Every event as one line of JSON as it happens, then the object of `json`.
+    /// Messages in the format of the Claude Agent SDK, each as one line of JSON, then the object of `json`.
     StreamJson,
+    /// Every event of the session as one line of JSON as it happens, then the object of `json`.
+    Events,
 }
 
 /// Exit statuses, as documented by `--help`. Those of signals belong to [`crate::services::EndSignal`].
@@ -63,13 +84,16 @@ pub struct Headless {
     pub events: mpsc::Receiver<Arc<LogEvent>>,
     pub session: String,
     pub format: OutputFormat,
+    pub messages: MessageOptions,
+    /// What the answer has to fit.
+    pub schema: Option<AnswerSchema>,
 }
 
 /// Answers one request. Returns the exit status.
 ///
 /// A first signal stops the agents and waits for their end; a second one does not wait.
 pub async fn run(headless: Headless, prompt: UserText, signals: &mut Signals) -> u8 {
-    let Headless { mut conversation, events, session, format } = headless;
+    let Headless { mut conversation, events, session, format, messages, schema } = headless;
     let output = match Output::start() {
         Ok(output) => output,
         Err(error) => {
@@ -87,41 +111,37 @@ pub async fn run(headless: Headless, prompt: UserText, signals: &mut Signals) ->
         () = conversation.await_servers() => {}
     }
     conversation.begin(prompt).await;
-    let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();
-    let printing = tokio::spawn(print(
-        events,
-        Printer {
-            format,
-            progress: ProgressLine::default(),
-            totals: UsageTable::default(),
-            output,
-            kept: Vec::new(),
-            session,
-            ended: None,
-            denials: Denials::default(),
-        },
-        is_over,
-    ));
-    let status = tokio::select! {
-        biased;
-        signal = signals.next_end() => signal.exit_status(),
-        () = broken.wait() => broken.status().unwrap_or(exit::BROKEN_PIPE),
-        outcome = conversation.finish() => {
-            // Nothing is waited for that goes on by itself; its end is still printed.
-            conversation.end_commands().await;
-            let _ = over.send(Some(outcome.clone()));
-            let refused;
-            tokio::select! {
-                biased;
-                signal = signals.next_end() => return signal.exit_status(),
-                printed = printing => refused = printed.unwrap_or_default(),
+    let printer = Printer::new(format, session, messages);
+    let printing = tokio::spawn(print(events, printer, output, is_over));
+    let mut judge = AnswerJudge::new(schema);
+    let (status, cancel) = loop {
+        let cancel = conversation.canceller();
+        tokio::select! {
+            biased;
+            signal = signals.next_end() => break (signal.exit_status(), cancel),
+            () = broken.wait() => break (broken.status().unwrap_or(exit::BROKEN_PIPE), cancel),
+            outcome = conversation.finish() => {
+                let answer = match judged(&mut judge, outcome) {
+                    Ok(answer) => answer,
+                    Err(again) => {
+                        conversation.begin(again).await;
+                        continue;
+                    }
+                };
+                // Nothing is waited for that goes on by itself; its end is still printed.
+                conversation.end_commands().await;
+                let code = answer.status();
+                let _ = over.send(Some(answer));
+                let refused;
+                tokio::select! {
+                    biased;
+                    signal = signals.next_end() => return signal.exit_status(),
+                    printed = printing => refused = printed.unwrap_or_default(),
+                }
+                conversation.quit().await;
+                return broken.status().unwrap_or(if code == exit::OK && refused { exit::REFUSED } else { code });
             }
-            conversation.quit().await;
-            return broken.status().unwrap_or_else(|| match status(&outcome) {
-                exit::OK if refused => exit::REFUSED,
-                code => code,
-            });
         }
     };
     if let Some(cancel) = cancel {
@@ -144,8 +164,37 @@ pub async fn run(headless: Headless, prompt: UserText, signals: &mut Signals) ->
 /// How long standard output may take for what is left after an interruption.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-fn status(outcome: &Outcome) -> u8 {
-    match outcome.status {
+/// An answer as it is printed.
+#[derive(Debug)]
+struct PrintedAnswer {
+    outcome: Outcome,
+    /// The answer, read, if it had to fit a schema.
+    structured: Option<Value>,
+    /// Why it does not fit.
+    unfit: Option<String>,
+}
+
+impl PrintedAnswer {
+    /// The exit status.
+    fn status(&self) -> u8 {
+        if self.unfit.is_some() { exit::FAILED } else { status(self.outcome.status) }
+    }
+}
+
+/// Judges an answer. What the model is to be told comes back instead of one that does not fit.
+fn judged(judge: &mut AnswerJudge, outcome: Outcome) -> Result<PrintedAnswer, UserText> {
+    if outcome.status != Status::Completed {
+        return Ok(PrintedAnswer { outcome, structured: None, unfit: None });
+    }
+    match judge.judge(&outcome.text) {
+        NextTry::Done(structured) => Ok(PrintedAnswer { outcome, structured, unfit: None }),
+        NextTry::Failed(why) => Ok(PrintedAnswer { outcome, structured: None, unfit: Some(why) }),
+        NextTry::Again(message) => Err(message),
+    }
+}
+
+fn status(status: Status) -> u8 {
+    match status {
         Status::Completed => exit::OK,
         Status::TurnLimit | Status::ToolLimit | Status::TimedOut | Status::Budget | Status::WrappedUp => {
             exit::CUT_SHORT
@@ -158,93 +207,27 @@ fn status(outcome: &Outcome) -> u8 {
 async fn print(
     mut events: mpsc::Receiver<Arc<LogEvent>>,
     mut printer: Printer,
-    mut is_over: oneshot::Receiver<Option<Outcome>>,
+    output: Output,
+    mut is_over: oneshot::Receiver<Option<PrintedAnswer>>,
 ) -> bool {
     let answer = loop {
         tokio::select! {
             biased;
-            Some(event) = events.recv() => printer.event(&event).await,
+            Some(event) = events.recv() => output.lines(printer.event(&event)).await,
             answer = &mut is_over => break answer.ok().flatten(),
         }
     };
     // All of it was sent before the end.
     while let Ok(event) = events.try_recv() {
-        printer.event(&event).await;
+        output.lines(printer.event(&event)).await;
     }
-    match answer {
-        Some(outcome) => printer.answer(&outcome).await,
-        None => printer.cut_short().await,
-    }
-    let refused = !printer.denials.list().is_empty();
-    printer.output.finish().await;
-    refused
-}
-
-struct Printer {
-    format: OutputFormat,
-    progress: ProgressLine,
-    totals: UsageTable,
-    output: Output,
-    kept: Vec<KeptWorktree>,
-    session: String,
-    ended: Option<Outcome>,
-    denials: Denials,
-}
-
-impl Printer {
-    async fn event(&mut self, event: &LogEvent) {
-        self.totals.apply(event);
-        let refused = event.of_agent().and_then(|event| self.denials.apply(event));
-        for line in self.progress.line(event, Instant::now()).into_iter().chain(refused) {
-            eprintln_line(&line);
-        }
-        match event {
-            LogEvent::Session { event: SessionEvent::Worktrees { kept }, .. } => self.kept.clone_from(kept),
-            LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind: EventKind::Ended { outcome }, .. }) => {
-                self.ended = Some(outcome.clone());
-            }
-            _ => {}
-        }
-        if self.format == OutputFormat::StreamJson {
-            self.json(json::event_line(event)).await;
-        }
-    }
-
-    /// Says what a run took that was not waited for: its cost is no less for that.
-    async fn cut_short(&self) {
-        if let (Some(outcome), OutputFormat::Json | OutputFormat::StreamJson) = (&self.ended, self.format) {
-            self.result(outcome).await;
-        }
-    }
-
-    async fn result(&self, outcome: &Outcome) {
-        self.json(json::result_line(outcome, &self.session, &self.totals, &self.kept, self.denials.list())).await;
-    }
-
-    async fn answer(&self, outcome: &Outcome) {
-        for line in text::kept(&self.kept) {
-            eprintln_line(&line);
-        }
-        match self.format {
-            OutputFormat::Text => {
-                if let Some(reason) = &outcome.reason {
-                    eprintln_line(&format!("belvedere: {}", crate::message::sanitize_line(reason)));
-                }
-                let text = text::answer(outcome);
-                if !text.is_empty() {
-                    self.output.line(text).await;
-                }
-            }
-            OutputFormat::Json | OutputFormat::StreamJson => self.result(outcome).await,
-        }
-    }
-
-    async fn json(&self, line: serde_json::Result<String>) {
-        match line {
-            Ok(line) => self.output.line(escaped_json(line)).await,
-            Err(error) => eprintln_line(&format!("belvedere: cannot write an event: {error}")),
-        }
-    }
+    let last = match answer {
+        Some(answer) => printer.answer(&answer),
+        None => printer.cut_short(),
+    };
+    output.lines(last).await;
+    output.finish().await;
+    printer.has_refused()
 }
 
 /// Writes a line to standard error. Nobody listening there is no reason to stop.

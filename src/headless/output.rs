@@ -47,10 +47,12 @@ impl Output {
         Ok(Self { lines, broken: Broken { token: broken, status }, done })
     }
 
-    /// Writes a line, later.
-    pub(super) async fn line(&self, line: String) {
-        // It fails only if nobody reads any more, which is told by `broken`.
-        let _ = self.lines.send(line + "\n").await;
+    /// Writes lines, later.
+    pub(super) async fn lines(&self, lines: impl IntoIterator<Item = String>) {
+        for line in lines {
+            // It fails only if nobody reads any more, which is told by `broken`.
+            let _ = self.lines.send(line + "\n").await;
+        }
     }
 
     /// Waits for room and takes one text out of those that wait. Given up, it has taken none.

@@ -77,6 +77,8 @@ impl fmt::Debug for McpConfig {
 pub enum McpScope {
     /// An agent file's, for that agent.
     Agent,
+    /// Given on the command line, or by the program that this one works for.
+    Given,
     /// `config.toml` of this program.
     Own,
     /// The user's for this project, in `~/.claude.json`.
@@ -94,6 +96,7 @@ impl McpScope {
     pub fn word(self) -> &'static str {
         match self {
             Self::Agent => "agent",
+            Self::Given => "command line",
             Self::Own => "config.toml",
             Self::Local => "local",
             Self::User => "user",

@@ -26,7 +26,7 @@ pub use names::{McpToolInfo, TOOL_PREFIX, server_prefix, wire_name};
 pub use reading::McpPrompt;
 pub use servers::{Launch, McpServers, McpSetup};
 pub use sign_in::{LearnToken, OpenBrowser, SignIn, SignIns};
-pub use sources::{FoundServers, McpSources, PluginServers, ProjectChoice};
+pub use sources::{FoundServers, McpSources, PluginServers, ProjectChoice, given_servers};
 
 /// Why something with a server did not work, for people and models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

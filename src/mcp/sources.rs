@@ -41,6 +41,9 @@ pub struct McpSources {
     pub cwd: PathBuf,
     /// `~/.claude.json`, wherever it lies.
     pub claude: Option<PathBuf>,
+    /// What this start was given, and whether there are no others.
+    pub given: Entries,
+    pub only_given: bool,
     /// What the configuration of this program holds, and its file.
     pub own: Vec<(String, Value)>,
     pub own_file: Option<PathBuf>,
@@ -119,6 +122,18 @@ struct ProjectFile {
     servers: Map<String, Value>,
 }
 
+/// Reads servers in the format of `.mcp.json`.
+///
+/// # Errors
+/// Returns what is wrong with it.
+pub fn given_servers(text: &str) -> Result<Vec<(String, Value)>, String> {
+    let mut file: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match file.remove("mcpServers") {
+        Some(Value::Object(servers)) => Ok(servers.into_iter().collect()),
+        _ => Err("it has no object `mcpServers`".to_owned()),
+    }
+}
+
 /// What is read of `~/.claude.json`. The rest is passed over.
 #[derive(Deserialize)]
 struct UserFile<'a> {
@@ -159,6 +174,10 @@ impl McpSources {
     #[must_use]
     pub fn all(&self, project: &FoundServers, trusts: impl Fn(&str) -> bool) -> (Vec<McpConfig>, Vec<Diagnostic>) {
         let mut reader = Reader { sources: self, servers: Vec::new(), diagnostics: Vec::new() };
+        reader.add(&self.given, McpScope::Given, None);
+        if self.only_given {
+            return (reader.servers, reader.diagnostics);
+        }
         reader.add(&self.own, McpScope::Own, self.own_file.as_deref());
         if let Some(path) = &self.claude {
             match self.of_user(path) {

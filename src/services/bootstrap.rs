@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::keys::KeyedServices;
 use super::resume::Resume;
@@ -15,7 +16,7 @@ use super::saved_session::SavedSession;
 use super::settings::SessionSettings;
 use super::{ConfiguredServers, connection, keys, limits, trust};
 use crate::agent::Place;
-use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
+use crate::config::{self, Config, Overrides, Paths, ProjectRoot, SettingsFile};
 use crate::definition::skill::{SkillDirs, SkillLibrary};
 use crate::definition::{
     AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Plugin, PluginLibrary, PluginPlaces, Roots, WatchedFiles,
@@ -28,7 +29,7 @@ use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::sandbox::PlaceWatch;
 use crate::session::{Secrets, Store, log};
-use crate::subagent::{AGENT_TOOL, SKILL_TOOL, TASK_TOOLS, UserDirs};
+use crate::subagent::{AGENT_TOOL, GivenPrompts, SKILL_TOOL, TASK_TOOLS, UserDirs};
 use crate::tool::{SearchEngine, known_tools};
 
 #[derive(Debug, Clone)]
@@ -52,6 +53,7 @@ pub struct Options {
     pub kind: SessionKind,
     /// Folders of plugins (`--plugin-dir`).
     pub plugins: Vec<PathBuf>,
+    pub given: GivenSetup,
     /// Agents given on the command line (`--agents`).
     pub agents: Vec<Parsed>,
     /// The agent that the main agent works as (`--agent`).
@@ -64,16 +66,37 @@ pub struct Options {
     pub secrets: Secrets,
 }
 
+/// What a start is given that is otherwise written in files: the user's word, for this start.
+#[derive(Debug, Clone, Default)]
+pub struct GivenSetup {
+    /// Settings (`--settings`).
+    pub settings: Option<SettingsFile>,
+    /// Folders to work in beside the project (`--add-dir`).
+    pub directories: Vec<PathBuf>,
+    /// MCP servers (`--mcp-config`), and whether there are to be no others (`--strict-mcp-config`).
+    pub servers: Vec<(String, Value)>,
+    pub only_these_servers: bool,
+    pub prompts: GivenPrompts,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontEnd {
     /// A screen, with someone before it.
     Screen,
     /// Lines on standard output, with someone who answers on standard input.
     Plain,
-    /// An editor, which asks whoever sits before it.
-    Editor,
     /// Standard output, with nobody to ask.
     Headless,
+    /// Standard output, with a program that answers on standard input: an editor, say, which asks whoever sits before it.
+    Program,
+}
+
+impl FrontEnd {
+    /// Returns `true` if a program reads what is written.
+    #[must_use]
+    pub fn is_for_programs(self) -> bool {
+        matches!(self, Self::Headless | Self::Program)
+    }
 }
 
 /// Whether the agents work or play.
@@ -184,7 +207,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         (cwd, ground) = working_folder(&wanted.cwd, &environment)
             .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
     }
-    let (settings, unread) = config::settings_files(Path::new(config::MANAGED), &environment, &ground);
+    let (settings, unread) = settings_files(&environment, &ground, &options.given);
     let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides(&options));
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
     let (plugins, unusable) = plugins(&options, &environment, &ground);
@@ -208,7 +231,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground, trust);
     let known = (&environment, paths.as_ref(), &config);
     let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins.all()), &services)
-        .with_sign_ins(paths.as_ref(), &secrets);
+        .started_with(&options, paths.as_ref());
     let files = (&*library, &*skills);
     let trust = trust::look(&options, (&rules, &more), files, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
@@ -251,6 +274,15 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         store,
         saved,
     })
+}
+
+/// Reads the settings files, and those that this start was given.
+fn settings_files(
+    environment: &config::Environment,
+    ground: &ProjectRoot,
+    given: &GivenSetup,
+) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
+    config::settings_files(Path::new(config::MANAGED), environment, ground, given.settings.clone())
 }
 
 /// Resolves the folder to work in, and finds the project around it.

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::run_files::{run_files, trusted_as};
 use super::sign_in::sign_ins;
 use super::worktrees::AbortOnDrop;
-use super::{Bootstrap, SessionKind, say, secret_variables};
+use super::{Bootstrap, Options, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
@@ -28,7 +28,6 @@ use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::provider::table::ProviderEnv;
 use crate::sandbox::Sandbox;
-use crate::session::Secrets;
 use crate::tool::{ServedProgram, Shell};
 
 /// How long the start of a session waits for the user's list of servers.
@@ -66,6 +65,8 @@ impl ConfiguredServers {
         let variables = environment.clone();
         let lists = |of: fn(&SettingsFile) -> &[String]| settings.iter().flat_map(of).cloned().collect();
         let sources = McpSources {
+            given: Vec::new(),
+            only_given: false,
             project: ground.is_project.then(|| ground.root.clone()),
             cwd: cwd.to_path_buf(),
             claude: claude.map(|dir| dir.join(".claude.json")),
@@ -84,11 +85,13 @@ impl ConfiguredServers {
         Self { sources, project, ..Self::default() }
     }
 
-    /// Keeps sign-ins, and lets users sign in.
+    /// Adds the servers of the command line, keeps sign-ins, and lets users sign in.
     #[must_use]
-    pub(super) fn with_sign_ins(self, paths: Option<&Paths>, secrets: &Secrets) -> Self {
+    pub(super) fn started_with(mut self, options: &Options, paths: Option<&Paths>) -> Self {
+        self.sources.given.clone_from(&options.given.servers);
+        self.sources.only_given = options.given.only_these_servers;
         let project = self.sources.project.clone().into_iter().collect();
-        let sign_ins = sign_ins(paths, secrets, (project, self.sources.keys.clone()));
+        let sign_ins = sign_ins(paths, &options.secrets, (project, self.sources.keys.clone()));
         Self { sign_ins, ..self }
     }
 

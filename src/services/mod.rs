@@ -37,11 +37,14 @@ mod worktrees;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use jiff::Zoned;
 use tokio::sync::mpsc;
 
 use agents::AgentFiles;
-pub use bootstrap::{Bootstrap, FrontEnd, Options, SessionKind, Subagents, agent_dirs, bootstrap, known_names};
+pub use bootstrap::{
+    Bootstrap, FrontEnd, GivenSetup, Options, SessionKind, Subagents, agent_dirs, bootstrap, known_names,
+};
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use mcp::{ConfiguredServers, test_servers};
@@ -69,8 +72,8 @@ use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
 use crate::session::{SessionMeta, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, Reconnect, SessionSkills, Tree, TreeSetup,
-    Unattended,
+    AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, PromptEnvironment, Reconnect, SessionSkills,
+    Tree, TreeSetup, Unattended,
 };
 use crate::tool::{FileCopies, schema_of};
 
@@ -83,7 +86,12 @@ pub struct Started {
     pub kept: SessionHandles,
 }
 
-pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
+/// Starts a session. Boxed, because the future is as large as all that it puts together.
+pub fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> BoxFuture<'static, Started> {
+    Box::pin(put_together(bootstrap, listener))
+}
+
+async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let files = bootstrap.files();
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, rules, .. } = bootstrap;
     let Bootstrap { settings, trust, memory, servers, services, engine, subagents, watch, store, saved, .. } =
@@ -93,11 +101,11 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(disk, saved.as_deref(), meta, &secrets, (listener, watch)).await;
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
-    let (sink, settings_model) = (Sink::new(listeners, secrets.clone()), settings.model().map(str::to_owned));
+    let sink = Sink::new(listeners, secrets.clone());
     say(&diagnostics, &sink).await;
-    let (approvals, says) = (ApprovalQueue::default(), options.front_end != FrontEnd::Headless && saved.is_none());
+    let (approvals, says) = (ApprovalQueue::default(), !options.front_end.is_for_programs() && saved.is_none());
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
-    let fallback_models = fallbacks(&config, &settings);
+    let (settings_model, fallback_models) = (settings.model().map(str::to_owned), fallbacks(&config, &settings));
     kept.agents = agent_files(options.kind, files.clone(), &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
@@ -122,7 +130,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
         limits: limits::of_tree(&config),
         budget: limits::budget(&config, &sink).await,
         tools: demo.as_ref().map_or(rights.tools, |parts| parts.tools.clone()),
-        environment: prompt_environment(&place),
+        environment: prompt_environment(&place, options.given.prompts.clone()),
         worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), options.kind, &ground),
         place,
         permissions: rights.permissions,
@@ -154,11 +162,10 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     let means = connect_means(options.front_end, rate_limiters, paths.as_ref());
     let (resolve, limits) = (tree.setup().resolve_model.clone(), limits::of_main(&config, options.max_turns));
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
-    let connecting = if let Some(parts) = demo {
-        parts.connecting(sink)
-    } else {
-        let definition = agent.clone().filter(|_| options.model.is_none());
-        connection::connecting(wishes, LeadModel { definition, resolve }, means, sink)
+    let lead = LeadModel { definition: agent.clone().filter(|_| options.model.is_none()), resolve };
+    let connecting = match demo {
+        Some(parts) => parts.connecting(sink),
+        None => connection::connecting(wishes, lead, means, sink),
     };
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
@@ -232,8 +239,8 @@ fn at_front(
         None => conversation,
     };
     match front_end {
-        // An editor shows what happens while it waits for an answer.
-        FrontEnd::Headless | FrontEnd::Editor => conversation.waiting_for_reports(),
+        // Programs and editors show what happens while they wait for an answer.
+        FrontEnd::Headless | FrontEnd::Program => conversation.waiting_for_reports(),
         FrontEnd::Screen | FrontEnd::Plain => conversation,
     }
 }
@@ -258,7 +265,7 @@ fn pace(front_end: FrontEnd) -> Pace {
 /// Returns who is asked: the user, or nobody.
 fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
     match front_end {
-        FrontEnd::Screen | FrontEnd::Plain | FrontEnd::Editor => Arc::new(approvals.clone()),
+        FrontEnd::Screen | FrontEnd::Plain | FrontEnd::Program => Arc::new(approvals.clone()),
         FrontEnd::Headless => Arc::new(Unattended),
     }
 }
@@ -294,12 +301,13 @@ fn dir_name(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn prompt_environment(place: &Place) -> PromptEnvironment {
+fn prompt_environment(place: &Place, given: GivenPrompts) -> PromptEnvironment {
     PromptEnvironment {
         cwd: place.cwd.as_ref().clone(),
         project: place.project.as_ref().clone(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         date: Zoned::now().date().to_string(),
         branch: config::git_branch(&place.project),
+        given,
     }
 }

@@ -69,6 +69,7 @@ impl SessionRules {
         }
         let (flag, config_file) = (RuleOrigin::Flag, RuleOrigin::Config);
         reader.lists(&flag, Author::User, [&options.denied, &Vec::new(), &options.allowed]);
+        reader.directories(&flag, Author::User, options.given.directories.iter().cloned());
         for file in others {
             of_file(&mut reader, file);
         }

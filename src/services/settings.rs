@@ -79,7 +79,7 @@ impl SessionSettings {
             match (more.disables_hooks, file.tier) {
                 (false, _) => {}
                 (true, SettingsTier::Managed) => all.reach.none = true,
-                (true, SettingsTier::User) => all.reach.only_managed = true,
+                (true, SettingsTier::Given | SettingsTier::User) => all.reach.only_managed = true,
                 // A stranger's file does not switch off the user's guards.
                 (true, SettingsTier::Local | SettingsTier::Project) => all.reach.without_projects = true,
             }

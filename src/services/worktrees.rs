@@ -28,7 +28,7 @@ pub(super) fn of_session(
 /// Looks for what earlier runs have left, where someone can do something about it.
 pub(super) fn look(tree: &Tree, front: FrontEnd) -> Option<AbortOnDrop> {
     let tree = tree.clone();
-    (front != FrontEnd::Headless).then(|| AbortOnDrop(tokio::spawn(async move { tree.find_orphans().await })))
+    (!front.is_for_programs()).then(|| AbortOnDrop(tokio::spawn(async move { tree.find_orphans().await })))
 }
 
 #[derive(Debug)]

@@ -32,7 +32,7 @@ pub use skills::SessionSkills;
 pub use spawn::admission::effort_note;
 pub use spawn::capabilities::{Capabilities, Delegation};
 pub use spawn::memory::UserDirs;
-pub use spawn::prompt::PromptEnvironment;
+pub use spawn::prompt::{GivenPrompts, PromptEnvironment};
 pub use tools::agent_tool::{AGENT_TOOL, AgentInput, AgentTool};
 pub use tools::ask_tools::ASK_TOOLS;
 pub use tools::offer::Offers;

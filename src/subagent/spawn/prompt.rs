@@ -13,6 +13,23 @@ const DELEGATION: &str = include_str!("../../../assets/prompts/delegation.md");
 const SURROUNDINGS: &str = include_str!("../../../assets/prompts/surroundings.md");
 const SUBAGENT: &str = include_str!("../../../assets/prompts/subagent.md");
 
+/// What the command line says to the main agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GivenPrompts {
+    /// In the place of the program's own words on tone and work.
+    pub instead: Option<String>,
+    /// At the end, whatever else is said.
+    pub appended: Option<String>,
+}
+
+impl GivenPrompts {
+    /// Adds a section at the end.
+    pub fn append(&mut self, section: &str) {
+        let before = self.appended.take();
+        self.appended = Some(before.map_or_else(|| section.to_owned(), |before| format!("{before}\n\n{section}")));
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptEnvironment {
     pub cwd: PathBuf,
@@ -23,6 +40,7 @@ pub struct PromptEnvironment {
     pub date: String,
     /// The checked-out branch, where there is one.
     pub branch: Option<String>,
+    pub given: GivenPrompts,
 }
 
 impl PromptEnvironment {
@@ -36,7 +54,12 @@ impl PromptEnvironment {
     }
 
     pub fn main_prompt(&self, memory_files: &str) -> Arc<str> {
-        joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS), memory_files])
+        let main = self.given.instead.as_deref().unwrap_or(MAIN);
+        joined([main, SAFETY, DELEGATION, &self.fill(SURROUNDINGS), memory_files, self.appended()])
+    }
+
+    fn appended(&self) -> &str {
+        self.given.appended.as_deref().unwrap_or_default()
     }
 
     /// Returns the system prompt of a main agent that works as a definition: the definition's takes the place of the
@@ -49,7 +72,8 @@ impl PromptEnvironment {
     ) -> Arc<str> {
         let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
         let environment = self.fill(SURROUNDINGS);
-        joined([&definition.prompt, notes.unwrap_or_default(), SAFETY, delegation, &environment, memory_files])
+        let (prompt, notes) = (definition.prompt.as_str(), notes.unwrap_or_default());
+        joined([prompt, notes, SAFETY, delegation, &environment, memory_files, self.appended()])
     }
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.

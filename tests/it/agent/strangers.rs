@@ -140,6 +140,7 @@ async fn names_of_folders_and_branches_are_one_line_of_data() {
         platform: "test".to_owned(),
         date: "2026-01-01".to_owned(),
         branch: Some("main\u{202e}\nx".to_owned()),
+        given: belvedere::subagent::GivenPrompts::default(),
     });
     let mut session = Session::start(parts);
     session.ask("go").await;

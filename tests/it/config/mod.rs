@@ -53,7 +53,7 @@ impl Place {
         {
             let shop = self.home.path().join("shop");
             let ground = ProjectRoot { root: shop.clone(), is_project: true, foreign: Vec::new() };
-            let (settings, mut faults) = settings_files(&self.home.path().join("etc"), &environment, &ground);
+            let (settings, mut faults) = settings_files(&self.home.path().join("etc"), &environment, &ground, None);
             let paths = Paths::resolve(&environment).unwrap();
             let mut loaded = load((Some(&paths), &shop), &environment, &settings, &self.flags);
             faults.append(&mut loaded.diagnostics);

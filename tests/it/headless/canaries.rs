@@ -109,7 +109,7 @@ fn search_files(bench: &Bench) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_canary_is_in_what_p_prints_or_in_a_file() {
-    for format in ["text", "json", "stream-json"] {
+    for format in ["text", "json", "stream-json", "events"] {
         for (steps, code) in [(steps(), 0), (failing(), 1)] {
             let (bench, server) = (bench(), ModelServer::start(steps).await);
             let flags = ["-p", "go", "--model", "openai/tiny", "--allowedTools", "Bash", "--output-format", format];

@@ -23,7 +23,7 @@ async fn the_events_of_a_request_that_is_too_large_are_printed() {
     let server = tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
     let bench = Bench::new();
     let prompt = format!("read this: {}", "a line of text\n".repeat(8_000));
-    let mut command = bench.command(&["-p", &prompt, "--model", "openai/gpt-4o", "--output-format", "stream-json"]);
+    let mut command = bench.command(&["-p", &prompt, "--model", "openai/gpt-4o", "--output-format", "events"]);
     command.env("OPENAI_BASE_URL", base).env("OPENAI_API_KEY", "test-key-12345");
     command.env("BELVEDERE_LIMITS_AUTO_COMPACT_PERCENT", "10");
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();

@@ -5,6 +5,7 @@ mod canaries;
 mod choosing;
 mod context;
 mod free;
+mod given;
 mod plain;
 
 use std::io::{Read as _, Write as _};
@@ -25,6 +26,7 @@ mod mcp;
 mod memory;
 mod models;
 mod processes;
+mod programs;
 mod providers;
 mod rate_limit;
 mod services;
@@ -104,7 +106,7 @@ fn json_is_one_object_and_stream_json_one_object_a_line() {
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&result["type"], &result["is_error"]), (&"result".into(), &false.into()));
     assert!(result["result"].as_str().unwrap().contains("src/lib.rs:4"), "{result}");
-    let output = bench.ask("where is verify_password defined?", &["--output-format", "stream-json"]);
+    let output = bench.ask("where is verify_password defined?", &["--output-format", "events"]);
     let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.last().unwrap()["type"], "result");
     for event in ["model_chosen", "user_message", "spawned", "tool_ended", "turn_ended", "ended"] {
@@ -152,7 +154,7 @@ fn what_is_piped_in_joins_the_prompt() {
 fn what_would_ask_is_refused_and_the_refusal_names_the_flag() {
     let bench = Bench::new();
     let made = bench.project.path().join("made.txt");
-    let output = bench.ask("run `touch made.txt`", &["--output-format", "stream-json"]);
+    let output = bench.ask("run `touch made.txt`", &["--output-format", "events"]);
     assert!(text(&output.stdout).contains("--allowedTools 'Bash(touch made.txt)'"), "{output:?}");
     assert!(!made.exists());
     bench.ask("run `touch made.txt`", &["--allowedTools", "Bash(touch:*),Write"]);
@@ -185,7 +187,7 @@ fn wrong_usage_and_failures_have_their_own_status() {
 fn a_reader_that_goes_away_ends_the_program_quietly() {
     let bench = Bench::new();
     let mut child = bench
-        .command(&["-p", "explain this repository", "--model", "offline", "--output-format", "stream-json"])
+        .command(&["-p", "explain this repository", "--model", "offline", "--output-format", "events"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -221,7 +223,7 @@ fn an_open_pipe_that_nobody_writes_to_is_not_waited_for() {
 fn a_reader_that_reads_no_further_does_not_keep_an_interrupt_from_working() {
     let bench = Bench::new();
     let mut child = bench
-        .command(&["-p", "--model", "offline", "--output-format", "stream-json"])
+        .command(&["-p", "--model", "offline", "--output-format", "events"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -239,7 +241,7 @@ fn a_reader_that_reads_no_further_does_not_keep_an_interrupt_from_working() {
 #[test]
 fn a_full_disk_behind_standard_output_is_a_failure_that_says_so() {
     let bench = Bench::new();
-    for format in ["text", "stream-json"] {
+    for format in ["text", "stream-json", "events"] {
         let output = bench
             .command(&["-p", "where is verify_password?", "--model", "offline", "--output-format", format])
             .stdout(std::fs::File::create("/dev/full").unwrap())
@@ -260,7 +262,7 @@ fn a_project_whose_name_is_not_unicode_is_kept_and_told_like_any_other() {
         return; // This file system knows no such names.
     }
     let output = bench
-        .command(&["-p", "run `echo hi > made.txt`", "--model", "offline", "--output-format", "stream-json"])
+        .command(&["-p", "run `echo hi > made.txt`", "--model", "offline", "--output-format", "events"])
         .args(["--permission-mode", "bypassPermissions"])
         .current_dir(&folder)
         .output()
@@ -291,7 +293,7 @@ fn the_session_is_kept_and_holds_no_key() {
     let secret = "sk-test-very-secret-key-0123456789";
     bench.file("leak.txt", &format!("the key is {secret}\n"));
     let output = bench
-        .command(&["-p", "read all .txt files", "--model", "offline", "--output-format", "stream-json"])
+        .command(&["-p", "read all .txt files", "--model", "offline", "--output-format", "events"])
         .env("ANTHROPIC_API_KEY", secret)
         .output()
         .unwrap();
@@ -332,6 +334,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         kind: SessionKind::Live,
         plugins: Vec::new(),
         agents: Vec::new(),
+        given: belvedere::services::GivenSetup::default(),
         agent: Some(agent.to_owned()),
         program: std::path::PathBuf::new(),
         secrets: belvedere::session::Secrets::default(),
@@ -345,7 +348,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
 #[test]
 fn a_request_that_is_cut_off_says_what_it_took() {
     for (format, signal, status) in
-        [("json", Signal::SIGINT, 130), ("stream-json", Signal::SIGTERM, 143), ("json", Signal::SIGHUP, 143)]
+        [("json", Signal::SIGINT, 130), ("events", Signal::SIGTERM, 143), ("json", Signal::SIGHUP, 143)]
     {
         let bench = Bench::new();
         let gate = bench.project.path().join("gate");

@@ -77,15 +77,8 @@ async fn asked(environment: &[(&str, &str)]) -> (Vec<(String, String)>, String) 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let server = tokio::spawn(async move { axum::serve(listener, app).await });
-    let mut command = bench.command(&[
-        "-p",
-        "spawn them all",
-        "--trust",
-        "--model",
-        "anthropic/opus",
-        "--output-format",
-        "stream-json",
-    ]);
+    let mut command =
+        bench.command(&["-p", "spawn them all", "--trust", "--model", "anthropic/opus", "--output-format", "events"]);
     command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", &base).env("OPENAI_BASE_URL", format!("{base}/v1"));
     command.envs(environment.iter().copied());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();

@@ -22,7 +22,7 @@ pub(super) fn stream(delta: &Value, reason: &str) -> Answer {
 }
 
 /// Asks the binary before a server that answers like this. `{base}` in the environment stands for its address.
-async fn ask(answer: fn(&str, &str) -> Answer, more: &[&str], env: &[(&str, &str)]) -> (Output, String) {
+pub(super) async fn ask(answer: fn(&str, &str) -> Answer, more: &[&str], env: &[(&str, &str)]) -> (Output, String) {
     let handler = move |uri: Uri, body: Bytes| async move {
         // A proxy is asked for a whole address.
         let (status, kind, content) = answer(&uri.to_string(), &String::from_utf8_lossy(&body));
@@ -51,8 +51,8 @@ fn writes(_: &str, body: &str) -> Answer {
     stream(&json!({"tool_calls": call}), "tool_calls")
 }
 
-const GATE: [(&str, &str); 1] = [("OPENAI_BASE_URL", "http://{place}/v1")];
-const TINY: [&str; 2] = ["--model", "openai/tiny"];
+pub(super) const GATE: [(&str, &str); 1] = [("OPENAI_BASE_URL", "http://{place}/v1")];
+pub(super) const TINY: [&str; 2] = ["--model", "openai/tiny"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_call_leaves_a_trace() {

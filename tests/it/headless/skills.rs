@@ -59,7 +59,7 @@ fn one_request_calls_a_skill_and_needs_trust_for_those_of_a_project() {
     session.line("/trust");
     session.until("runs Stop: touch x");
     session.end();
-    let output = bench.ask("/where verify_password", &["--trust", "--output-format", "stream-json"]);
+    let output = bench.ask("/where verify_password", &["--trust", "--output-format", "events"]);
     let out = text(&output.stdout);
     assert!(out.contains("Skill /where (project)") && out.contains("Where is verify_password defined?"), "{out}");
 }

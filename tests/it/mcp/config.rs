@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::mcp::{McpConfig, McpScope, McpSources, McpWay, ProjectChoice, wire_name};
+use belvedere::mcp::{McpConfig, McpScope, McpSources, McpWay, ProjectChoice, given_servers, wire_name};
 use serde_json::json;
 
 fn sources(folder: &Path) -> McpSources {
@@ -94,6 +94,22 @@ fn servers_are_found_in_all_places_and_bad_entries_are_named() {
         assert!(diagnostics.iter().any(|text| text.contains(words)), "{words}: {diagnostics:#?}");
     }
     assert_eq!(diagnostics.len(), 9, "{diagnostics:#?}");
+}
+
+#[test]
+fn servers_of_the_command_line_come_first_or_are_the_only_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sources = sources(folder.path());
+    sources.own = vec![("mine".to_owned(), json!({"command": "own"})), ("more".to_owned(), json!({"command": "own"}))];
+    sources.given = given_servers(r#"{"mcpServers": {"mine": {"command": "given"}}}"#).unwrap();
+    let names = |sources: &McpSources| -> Vec<(String, McpScope)> {
+        all(sources, true).0.iter().map(|config| (config.name.clone(), config.scope)).collect()
+    };
+    assert_eq!(names(&sources), [("mine".to_owned(), McpScope::Given), ("more".to_owned(), McpScope::Own)]);
+    sources.only_given = true;
+    assert_eq!(names(&sources), [("mine".to_owned(), McpScope::Given)]);
+    assert_eq!(given_servers(r#"{"servers": {}}"#), Err("it has no object `mcpServers`".to_owned()));
+    assert!(given_servers("[]").is_err());
 }
 
 #[test]

@@ -184,6 +184,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             kind,
             plugins: Vec::new(),
             agents: Vec::new(),
+            given: belvedere::services::GivenSetup::default(),
             agent: None,
             program: PathBuf::new(),
             secrets: Secrets::default(),

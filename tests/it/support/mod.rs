@@ -454,5 +454,6 @@ fn environment(root: &std::path::Path) -> PromptEnvironment {
         platform: "test".to_owned(),
         date: "2026-01-01".to_owned(),
         branch: None,
+        given: belvedere::subagent::GivenPrompts::default(),
     }
 }
