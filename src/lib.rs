@@ -134,6 +134,8 @@
 //! - **Fetcher**: gets pages of the web from hosts that may be asked. A **host lookup** says where a name leads, and a
 //!   **host entry** how the user has listed it. **Markdown** is what becomes of a page. A **search call** is a search that the
 //!   agent's service does itself; each **served step** is what it then did. A **search engine** is the user's own.
+//! - **Program status**: what the terminal is told of the agents, with an **agent status** for each subagent. A
+//!   **program state** is what one is at; the **status reporter** writes it.
 //! - **Given setup**: what a start is given that is otherwise written in files; **given prompts** are what it says to the main
 //!   agent, an **answer schema** is what the answer has to fit. A **controlled** conversation is led by a program, from its
 //!   **control input**; **message options** say what the messages to it hold.

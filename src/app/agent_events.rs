@@ -12,14 +12,16 @@ use super::agents::Folded;
 use super::keymap::Context;
 use super::overlay::rewind;
 use super::settings::{models, skills};
-use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, Setup, lists};
+use super::{
+    Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, ProgramStatus, Setup, lists,
+};
 use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
 use crate::app::overlay::trust;
 use crate::message::{AgentId, Spent, reveal_line, sanitize_line};
 use crate::session::Unsent;
 
-/// Returns `true` if the terminal's title may have to change with an event.
-pub(super) fn may_retitle(event: &Event) -> bool {
+/// Returns `true` if what the terminal is told may have to change with an event.
+pub(super) fn may_change_status(event: &Event) -> bool {
     match event {
         Event::Log(event) => event.of_agent().is_none_or(|event| !event.kind.is_passing()),
         Event::Drawn(_) | Event::Wakeup => false,
@@ -354,22 +356,12 @@ impl App {
         }
     }
 
-    /// Sets the terminal's title if it should say something else.
-    pub(super) fn retitle(&mut self) {
-        let running = self.agents.running().count();
-        let title = if self.approvals.is_empty() {
-            match (self.agents.main().is_active(), running) {
-                (false, 0) => "belvedere".to_owned(),
-                (_, 0) => "belvedere: working".to_owned(),
-                (_, 1) => "belvedere: 1 agent".to_owned(),
-                (_, count) => format!("belvedere: {count} agents"),
-            }
-        } else {
-            format!("({}) belvedere: waiting for you", self.approvals.len())
-        };
-        if title != self.title {
-            self.title.clone_from(&title);
-            self.out.push(Effect::SetTitle(title));
+    /// Tells the terminal how the agents are, if that has changed.
+    pub(super) fn tell_status(&mut self) {
+        let status = ProgramStatus::of(&self.agents, &self.approvals);
+        if status != self.told {
+            self.told.clone_from(&status);
+            self.out.push(Effect::TellStatus(Box::new(status)));
         }
     }
 }

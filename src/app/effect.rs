@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::agent_files::FileRequest;
+use super::agents::program_status::ProgramStatus;
 use super::composer::pictures::PictureSource;
 use super::settings::choices::UserChoice;
 use super::settings::status_command::StatusLineFacts;
@@ -51,7 +52,8 @@ pub enum Effect {
     ListFiles,
     /// Put the program into the background, as `ctrl+z` does elsewhere.
     Suspend,
-    SetTitle(String),
+    /// Tell the terminal how the agents are.
+    TellStatus(Box<ProgramStatus>),
     /// Notify the user, who looks elsewhere.
     Notify(String),
     /// Switch the reporting of the mouse on or off.

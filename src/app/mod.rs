@@ -34,6 +34,7 @@ pub use self::agents::agent_view::AgentView;
 pub use self::agents::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 pub use self::agents::context::{ContextRow, context_rows, context_total, context_words};
 pub use self::agents::order::{AgentOrder, TreeNode};
+pub use self::agents::program_status::{AgentStatus, ProgramState, ProgramStatus};
 pub use self::agents::state::{AgentState, Awaited, Phase, Severity, StateGroup, StateSign};
 pub use self::agents::tree::Tally;
 pub use self::agents::worktrees::{WorktreeState, WorktreeView};
@@ -118,7 +119,8 @@ pub struct App {
     memory: MemoryChoices,
     status: StatusLine,
     status_command: StatusCommand,
-    title: String,
+    /// What the terminal was told.
+    told: ProgramStatus,
     /// The moment that is shown of a recorded session; `None` of one that runs.
     playback: Option<Playback>,
     quitting: bool,
@@ -165,7 +167,7 @@ impl App {
                 zone: setup.zone,
             },
             status_command: StatusCommand::new(setup.has_status_command),
-            title: String::new(),
+            told: ProgramStatus::default(),
             playback: None,
             quitting: false,
         };
@@ -185,7 +187,7 @@ impl App {
     pub fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
         self.out.begin(now, &event);
         self.act_on_held();
-        let retitles = agent_events::may_retitle(&event);
+        let may_change = agent_events::may_change_status(&event);
         if let Event::Input(input) = &event {
             self.approvals.pressed(input, &mut self.out);
         } else {
@@ -237,8 +239,8 @@ impl App {
             Event::Error(text) => self.error(&text),
             Event::Refresh => {}
         }
-        if retitles {
-            self.retitle();
+        if may_change {
+            self.tell_status();
             self.settings.try_theme(self.overlay.chosen_in(&lists::THEMES), &mut self.out);
             let tried = self.overlay.chosen_in(&lists::LAYOUTS).and_then(|at| LayoutMode::ALL.get(at).copied());
             self.view.try_layout(tried, &mut self.out);

@@ -296,6 +296,7 @@ pub(super) const ROWS: &[SettingRow] = &[
     switch("ui.mouse", |config, on| config.ui.mouse = on),
     switch("ui.ascii", |config, on| config.ui.ascii = on),
     switch("ui.pictures", |config, on| config.ui.pictures = on),
+    switch("ui.program_status", |config, on| config.ui.program_status = on),
     switch("ui.reduced_motion", |config, on| config.ui.reduced_motion = on),
 ];
 

@@ -173,6 +173,8 @@ pub struct Ui {
     pub ascii: bool,
     /// Whether pictures are shown where the terminal can.
     pub pictures: bool,
+    /// Whether the terminal is told how the agents are, where it wants to know.
+    pub program_status: bool,
     /// Whether nothing moves that need not.
     pub reduced_motion: bool,
 }
@@ -187,6 +189,7 @@ impl Default for Ui {
             mouse: true,
             ascii: false,
             pictures: true,
+            program_status: true,
             reduced_motion: false,
         }
     }

@@ -1,34 +1,56 @@
-//! The terminal's answer to the question whether it shows pictures.
+//! The terminal's answers to the questions whether it shows pictures and keeps records of program status.
 //!
-//! Owns telling it from what is typed: it comes on the same way, and the library takes it for keys. Leaves what follows from it
-//! to the caller. Invariant: what is no answer reaches the program as it was typed, in its order, after a moment at most.
+//! Owns telling them from what is typed: they come on the same way, and the library takes them for keys. Leaves what follows
+//! from them to the caller. Invariant: what is no answer reaches the program as it was typed, in its order, after a moment at
+//! most.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 /// Asks a terminal whether it knows the graphics protocol of kitty, by a picture of one pixel that it does not keep.
-pub(super) const QUESTION: &[u8] = b"\x1b_Gi=48879,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
-/// How its answer begins, after the mark of a command to programs (APC).
-const BEGINNING: &str = "Gi=48879;";
-/// What it says if it does.
-const YES: &str = "OK";
+pub(super) const PICTURES: &[u8] = b"\x1b_Gi=48879,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
 /// Characters of the longest answer.
 const MAX_CHARS: usize = 200;
 
-/// Hears whether the terminal shows pictures, once.
+/// Hears what the terminal says, once.
 pub(super) type AnswerListener = Box<dyn FnOnce(bool) + Send>;
 
-/// Takes the answer out of the input.
+/// An answer that is waited for.
+pub(super) struct AwaitedAnswer {
+    /// The sign behind the escape character.
+    opens: char,
+    /// How it begins after that.
+    beginning: &'static str,
+    /// What follows then if the answer is yes.
+    yes: &'static str,
+    listener: AnswerListener,
+}
+
+impl AwaitedAnswer {
+    /// The answer about pictures, which is a command to programs (APC).
+    pub(super) fn of_pictures(listener: AnswerListener) -> Self {
+        Self { opens: '_', beginning: "Gi=48879;", yes: "OK", listener }
+    }
+
+    /// The answer about records of program status, which is the question itself.
+    pub(super) fn of_status(listener: AnswerListener) -> Self {
+        Self { opens: ']', beginning: "7501;?", yes: "", listener }
+    }
+}
+
+/// Takes the answers out of the input.
 pub(super) struct AnswerFilter {
-    /// `None` once it has come, or where nothing was asked.
-    listener: Option<AnswerListener>,
-    /// What may be the answer, so far.
+    /// Those that have not come.
+    awaited: Vec<AwaitedAnswer>,
+    /// Which of them may be coming.
+    coming: usize,
+    /// What may be an answer, so far.
     held: Vec<Event>,
     text: String,
 }
 
 impl AnswerFilter {
-    pub(super) fn new(listener: Option<AnswerListener>) -> Self {
-        Self { listener, held: Vec::new(), text: String::new() }
+    pub(super) fn new(awaited: Vec<AwaitedAnswer>) -> Self {
+        Self { awaited, coming: 0, held: Vec::new(), text: String::new() }
     }
 
     /// Returns `true` if something is held back.
@@ -38,31 +60,27 @@ impl AnswerFilter {
 
     /// Takes in what was read, and returns what is no answer.
     pub(super) fn take(&mut self, event: Event) -> Vec<Event> {
-        if self.listener.is_none() {
-            return vec![event];
-        }
         let key = if let Event::Key(key) = &event { Some(*key) } else { None };
         let is_alt = |sign: char| key.is_some_and(|key| is(key, sign, true));
         if self.held.is_empty() {
-            if !is_alt('_') {
-                return vec![event];
-            }
+            let Some(coming) = self.awaited.iter().position(|answer| is_alt(answer.opens)) else { return vec![event] };
+            self.coming = coming;
             self.held.push(event);
             return Vec::new();
         }
         self.held.push(event);
-        if is_alt('\\') && self.text.starts_with(BEGINNING) {
+        let AwaitedAnswer { beginning, yes, .. } = self.awaited[self.coming];
+        if is_alt('\\') && self.text.starts_with(beginning) {
             self.held.clear();
-            let says = self.text.strip_prefix(BEGINNING) == Some(YES);
-            if let Some(listener) = self.listener.take() {
-                listener(says);
-            }
+            let says = self.text.strip_prefix(beginning) == Some(yes);
+            self.text.clear();
+            (self.awaited.remove(self.coming).listener)(says);
             return Vec::new();
         }
         match key.map(|key| (key.code, key)) {
             Some((KeyCode::Char(sign), key)) if is(key, sign, false) && self.text.len() < MAX_CHARS => {
                 self.text.push(sign);
-                let is_so = BEGINNING.starts_with(&self.text) || self.text.starts_with(BEGINNING);
+                let is_so = beginning.starts_with(&self.text) || self.text.starts_with(beginning);
                 if is_so { Vec::new() } else { self.release() }
             }
             _ => self.release(),

@@ -190,7 +190,7 @@ impl EffectRunner {
                 let cwd = Arc::clone(&self.cwd);
                 self.in_background(move || Ok(Some(Event::FilesListed(files::list_files(&cwd)))));
             }
-            Effect::SetTitle(title) => terminal.set_title(&title)?,
+            Effect::TellStatus(status) => terminal.tell(&status)?,
             Effect::Notify(text) => terminal.notify(&self.notifier.bytes(&text))?,
             Effect::CaptureMouse(mouse) => terminal.set_mouse(mouse)?,
             Effect::Export { format, place } => {

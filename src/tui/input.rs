@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
 
-use super::answer::{AnswerFilter, AnswerListener};
+use super::answer::{AnswerFilter, AwaitedAnswer};
 use crate::app::key::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 
 /// What the terminal sends, as it comes.
@@ -48,15 +48,15 @@ const REST: Duration = Duration::from_millis(100);
 const LATE: Duration = Duration::from_millis(28);
 
 impl InputStream {
-    /// Starts to read. `answer` hears what the terminal says about pictures, if it was asked. Fails if there is no terminal,
-    /// or no thread can be started.
-    pub(super) fn open(answer: Option<AnswerListener>) -> io::Result<Self> {
+    /// Starts to read. `awaited` are the terminal's answers to what it was asked. Fails if there is no terminal, or no
+    /// thread can be started.
+    pub(super) fn open(awaited: Vec<AwaitedAnswer>) -> io::Result<Self> {
         let terminal = terminal()?;
         let (open, closed) = UnixStream::pair()?;
         let (sender, inputs) = mpsc::unbounded_channel();
         let (ending, ended) = std::sync::mpsc::channel::<()>();
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
-            let mut answers = AnswerFilter::new(answer);
+            let mut answers = AnswerFilter::new(awaited);
             if let Err(error) = read_until_closed(terminal.as_fd(), closed.as_fd(), &mut answers, &sender) {
                 let _ = sender.send(Err(error));
             }

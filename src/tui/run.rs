@@ -8,18 +8,20 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
-use super::answer::{AnswerListener, QUESTION};
+use super::answer::{AnswerListener, AwaitedAnswer, PICTURES};
 use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
 use super::replay::Player;
 use super::terminal::Terminal;
+use super::terminal::program_status::{QUESTION as STATUS, StatusReporter};
 use super::view::Screen;
 use super::view::gallery::Gallery;
 use super::view::highlight::Highlighter;
@@ -58,6 +60,9 @@ pub struct ScreenSetup {
     pub(super) models: ModelOffers,
     pub(super) notifier: Notifier,
     /// Whether the terminal is asked if it shows pictures.
+    pub(super) reporter: StatusReporter,
+    /// Whether the terminal is asked if it keeps records of how the agents are.
+    pub(super) asks_for_status: bool,
     pub(super) asks_for_pictures: bool,
 }
 
@@ -105,11 +110,13 @@ async fn show(
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
     let ScreenSetup { app, saved: _, events, commands, cwd, theme, themes, storage, .. } = setup;
-    let ScreenSetup { library, skills, models, notifier, asks_for_pictures, .. } = setup;
+    let ScreenSetup { library, skills, models, notifier, reporter, asks_for_status, asks_for_pictures, .. } = setup;
     let pictures = storage.store.as_ref().map(Store::pictures).filter(|_| asks_for_pictures);
-    let question = if pictures.is_some() { QUESTION } else { b"" };
-    let terminal =
-        Terminal::enter(app.mouse, question).context("the screen needs a terminal; use -p for plain output")?;
+    let questions = [pictures.as_ref().map(|_| PICTURES), asks_for_status.then_some(STATUS)];
+    let question = questions.into_iter().flatten().collect::<Vec<_>>().concat();
+    let answered = reporter.answered();
+    let terminal = Terminal::enter(app.mouse, &question, reporter)
+        .context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
     let wake = || {
@@ -137,8 +144,9 @@ async fn show(
     if !replays {
         runner.load_initial_state();
     }
-    let answer = pictures.is_some().then(|| listener(&stage.gallery));
-    let input = Some(InputStream::open(answer)?);
+    let of_pictures = pictures.is_some().then(|| AwaitedAnswer::of_pictures(listener(&stage.gallery)));
+    let of_status = asks_for_status.then(|| AwaitedAnswer::of_status(status_listener(answered)));
+    let input = Some(InputStream::open(of_pictures.into_iter().chain(of_status).collect())?);
     let mut sources = Sources { events, open: !replays, returned, input, signals, ended_by: None, next: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
     // A terminal that is gone holds none any more.
@@ -167,6 +175,11 @@ fn listener(gallery: &Gallery) -> AnswerListener {
             gallery.switch_on(Terminal::cell_pixels());
         }
     })
+}
+
+/// Hears whether the terminal keeps records of program status.
+fn status_listener(answered: Arc<AtomicBool>) -> AnswerListener {
+    Box::new(move |is_so| answered.store(is_so, Ordering::Relaxed))
 }
 
 struct Stage {
@@ -354,7 +367,7 @@ impl Stage {
         self.terminal.resume()?;
         self.gallery.forget();
         sources.signals.forget_keys()?;
-        sources.input = Some(InputStream::open(None)?);
+        sources.input = Some(InputStream::open(Vec::new())?);
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };
         for event in [Event::Input(resize), event] {

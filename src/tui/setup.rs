@@ -11,6 +11,7 @@ use super::answer::is_asked;
 use super::effect_runner::Storage;
 use super::notifier::Notifier;
 use super::remembered::RememberedChoices;
+use super::terminal::program_status::{StatusReporter, is_kept, shows_progress};
 use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
 use super::{ScreenSetup, files};
 use crate::agent::LogEvent;
@@ -63,7 +64,10 @@ pub fn screen_setup(
         first,
     };
     let state_dir = bootstrap.paths.as_ref().map(|paths| paths.state_dir.clone());
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
     Ok(ScreenSetup {
+        reporter: StatusReporter::new(ui.program_status && shows_progress(variable)),
+        asks_for_status: ui.program_status && is_kept(variable),
         asks_for_pictures: ui.pictures && !ui.ascii && is_asked(|name| environment.get(name).map(str::to_owned)),
         app,
         saved: bootstrap.saved.clone(),

@@ -9,6 +9,7 @@ pub(super) mod cells;
 pub(super) mod context;
 pub(super) mod order;
 pub(super) mod plain_text;
+pub(super) mod program_status;
 pub(super) mod report;
 pub(super) mod requests;
 pub(super) mod state;

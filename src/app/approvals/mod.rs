@@ -173,6 +173,11 @@ impl Approvals {
         self.queue.iter().filter(|open| open.request.id.agent == agent).count()
     }
 
+    /// Returns the first open question of an agent.
+    pub(in crate::app) fn first_of(&self, agent: AgentId) -> Option<&ApprovalRequest> {
+        self.queue.iter().map(|open| &open.request).find(|request| request.id.agent == agent)
+    }
+
     /// Returns how many subagents wait for an answer.
     pub fn agents(&self) -> usize {
         let asking: HashSet<AgentId> = self.queue.iter().map(|open| open.request.id.agent).collect();

@@ -139,7 +139,7 @@ pub(in crate::app) fn is_harmless(effect: &Effect) -> bool {
         | Effect::Page(_)
         | Effect::SaveHistory(_)
         | Effect::ListFiles
-        | Effect::SetTitle(_)
+        | Effect::TellStatus(_)
         | Effect::Notify(_)
         | Effect::Remember(_)
         | Effect::AttachPicture { .. }

@@ -12,10 +12,12 @@ use crossterm::{cursor, event, execute, queue, terminal};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 
-use crate::app::MouseCapture;
+use self::program_status::StatusReporter;
+use crate::app::{MouseCapture, ProgramStatus};
 
 mod backend;
 mod canvas;
+pub mod program_status;
 
 pub use backend::FrameBackend;
 pub use canvas::{Canvas, Link, Linking, Marks, Scrolled};
@@ -36,18 +38,19 @@ pub fn title_sequence(title: &str) -> String {
 pub struct Terminal {
     canvas: Canvas<io::Stdout>,
     mouse: MouseCapture,
+    reporter: StatusReporter,
 }
 
 impl Terminal {
     /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports. `question` is asked before the screen
     /// is emptied, so that nothing of it stays on a terminal that does not know it. Fails if standard output is no
     /// terminal, or cannot be written.
-    pub fn enter(mouse: MouseCapture, question: &[u8]) -> io::Result<Self> {
+    pub fn enter(mouse: MouseCapture, question: &[u8], reporter: StatusReporter) -> io::Result<Self> {
         let canvas =
             Canvas::new(FrameBackend::new(io::stdout())).with_links(linking(std::env::var("TERM").ok().as_deref()));
         canvas.size()?;
         take(mouse, question).inspect_err(|_| restore())?;
-        Ok(Self { canvas, mouse })
+        Ok(Self { canvas, mouse, reporter })
     }
 
     /// Draws a frame: the cells that changed, in one write. Fails if the terminal is gone; the program cannot go on
@@ -75,9 +78,10 @@ impl Terminal {
         })
     }
 
-    /// Sets the title of the terminal's window. Fails if the terminal is gone.
-    pub fn set_title(&mut self, title: &str) -> io::Result<()> {
-        write(title_sequence(title).as_bytes())
+    /// Tells the terminal how the agents are, also by its title. Fails if it is gone.
+    pub fn tell(&mut self, status: &ProgramStatus) -> io::Result<()> {
+        let bytes = self.reporter.bytes(status);
+        self.notify(&bytes)
     }
 
     /// Copies text to the clipboard of the user's machine, through the terminal (OSC 52). Fails if the terminal is
@@ -114,6 +118,8 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
+        // A terminal that is gone has forgotten it.
+        let _ = write(&self.reporter.take_back());
         restore();
     }
 }

@@ -3,7 +3,7 @@
 use belvedere::agent::{Author, EventKind, SessionEvent, Status};
 use belvedere::app::key::Input;
 use belvedere::app::layout::{LayoutForm, LayoutMode};
-use belvedere::app::{Effect, Event, Focus, Movement};
+use belvedere::app::{Effect, Event, Focus, Movement, ProgramState};
 use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::PermissionMode;
 use belvedere::subagent::{Children, Command};
@@ -286,7 +286,15 @@ fn the_user_is_told_only_while_looking_elsewhere() {
     stage.wants_to_run(2, "b2", "make check");
     let told: Vec<&Effect> = stage.effects.iter().filter(|effect| matches!(effect, Effect::Notify(_))).collect();
     assert_eq!(told, [&Effect::Notify("main › plan-2 needs your permission: make check".to_owned())]);
-    assert!(stage.effects.contains(&Effect::SetTitle("(1) belvedere: waiting for you".to_owned())));
+    let told = stage.effects.iter().rev().find_map(|effect| match effect {
+        Effect::TellStatus(status) => Some(status.clone()),
+        _ => None,
+    });
+    let told = told.unwrap();
+    assert_eq!(
+        (told.title.as_str(), told.agents[0].state),
+        ("(2) belvedere: waiting for you", ProgramState::NeedsPermission)
+    );
     let wait = stage.app.next_wakeup().unwrap().saturating_duration_since(stage.app.now());
     assert!(wait.as_millis() > 120, "only clocks move where another window has the focus");
 }

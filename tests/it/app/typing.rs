@@ -67,7 +67,7 @@ fn happens(stage: &mut Stage, dice: &mut Dice, count: u64) {
 
 /// Returns `true` if an effect is more than what every screen does by itself.
 fn acts(effect: &Effect) -> bool {
-    !matches!(effect, Effect::SetTitle(_) | Effect::Notify(_) | Effect::ListFiles | Effect::ReadLog(_))
+    !matches!(effect, Effect::TellStatus(_) | Effect::Notify(_) | Effect::ListFiles | Effect::ReadLog(_))
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod demo;
 mod leaving;
 mod offline;
 mod pictures;
+mod program_status;
 mod sessions;
 mod status_line;
 pub(crate) mod terminal;

@@ -204,6 +204,16 @@ impl Terminal {
         self.child.wait().unwrap();
     }
 
+    /// Waits for the program's end, and returns all that was written.
+    pub(crate) fn left(mut self) -> Vec<u8> {
+        self.child.wait().unwrap();
+        {
+            let state = self.emulator.lock();
+            drop(self.emulator.changed.wait_timeout_while(state, TIMEOUT, |state| !state.closed).unwrap());
+        }
+        self.written()
+    }
+
     /// Waits for the program's end and checks that the terminal is as it was before.
     pub(crate) fn ended(mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();

@@ -3,7 +3,9 @@
 
 use std::io::Read as _;
 
-use belvedere::app::MouseCapture;
+use base64::Engine as _;
+use belvedere::app::{AgentStatus, MouseCapture, ProgramState, ProgramStatus};
+use belvedere::tui::terminal::program_status::{StatusReporter, shows_progress};
 use belvedere::tui::terminal::{Marks, Terminal, install_panic_hook, restore};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::buffer::Buffer;
@@ -43,7 +45,7 @@ fn words(frame: &mut Buffer, words: &str) -> Marks {
 fn child() {
     let Some(way_out) = std::env::var_os(WAY_OUT) else { return };
     install_panic_hook(Some("/the/log".into()));
-    let mut terminal = Terminal::enter(MouseCapture::On, b"").unwrap();
+    let mut terminal = Terminal::enter(MouseCapture::On, b"", StatusReporter::new(false)).unwrap();
     terminal.draw(|frame| words(frame, "first-frame")).unwrap();
     match way_out.to_str() {
         Some("panic") => panic!("boom"),
@@ -112,6 +114,61 @@ fn a_panic_elsewhere_leaves_the_screen_alone() {
 fn a_frame_after_a_suspend_is_complete() {
     let written = run("suspend");
     assert_eq!(written.matches("first-frame").count(), 2, "{written:?}");
+}
+
+#[test]
+fn the_state_of_each_agent_is_told_in_records_that_change_alone() {
+    let status = |main, agents: &[(&[u32], &str, ProgramState)]| ProgramStatus {
+        title: "belvedere".to_owned(),
+        main,
+        agents: agents
+            .iter()
+            .map(|(path, name, state)| AgentStatus {
+                path: path.to_vec(),
+                name: (*name).to_owned(),
+                task: "find\x1b\\ it".to_owned(),
+                state: *state,
+            })
+            .collect(),
+    };
+    let told =
+        |reporter: &mut StatusReporter, status: &ProgramStatus| String::from_utf8(reporter.bytes(status)).unwrap();
+    let mut reporter = StatusReporter::new(true);
+    let (working, asks) = (ProgramState::Working, ProgramState::NeedsPermission);
+    // A terminal that has not answered gets no records.
+    assert_eq!(told(&mut reporter, &status(working, &[])), "\x1b]0;belvedere\x07\x1b]9;4;3;0\x1b\\");
+    reporter.answered().store(true, std::sync::atomic::Ordering::Relaxed);
+    let bytes = told(&mut reporter, &status(working, &[(&[1], "a", working), (&[1, 2], "b", asks)]));
+    let title = base64::engine::general_purpose::STANDARD.encode("b: find it");
+    assert_eq!(
+        bytes,
+        format!(
+            "\x1b]9;4;4;100\x1b\\\x1b]7501;state=working:app=belvedere\x1b\\\
+             \x1b]7501;state=working:title={}:id=1\x1b\\\
+             \x1b]7501;state=blocked:kind=permission:title={title}:id=1/2\x1b\\",
+            base64::engine::general_purpose::STANDARD.encode("a: find it")
+        )
+    );
+    assert_eq!(told(&mut reporter, &status(working, &[(&[1], "a", working), (&[1, 2], "b", asks)])), "");
+    // What is below one that is gone is written again.
+    let bytes = told(&mut reporter, &status(ProgramState::Done, &[(&[1, 2], "b", ProgramState::Failed)]));
+    assert!(bytes.starts_with("\x1b]9;4;0;0\x1b\\\x1b]7501;state=clear:id=1\x1b\\"), "{bytes:?}");
+    assert!(bytes.contains("state=done:app=belvedere") && bytes.contains("state=error:title="), "{bytes:?}");
+    assert_eq!(reporter.take_back(), b"\x1b]7501;state=clear\x1b\\");
+    assert_eq!(StatusReporter::new(true).take_back(), b"");
+}
+
+#[test]
+fn progress_is_shown_only_where_it_is_no_notification() {
+    let shows = |variables: &'static [(&str, &str)]| {
+        shows_progress(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    };
+    assert!(shows(&[("TERM_PROGRAM", "ghostty"), ("TERM_PROGRAM_VERSION", "1.3.1")]));
+    assert!(shows(&[("TERM_PROGRAM", "iTerm.app"), ("TERM_PROGRAM_VERSION", "3.6.6")]));
+    assert!(shows(&[("WT_SESSION", "x")]));
+    assert!(!shows(&[("TERM_PROGRAM", "iTerm.app"), ("TERM_PROGRAM_VERSION", "3.5.0")]));
+    assert!(!shows(&[("TERM_PROGRAM", "ghostty"), ("TERM_PROGRAM_VERSION", "1.3.1"), ("TMUX", "x")]));
+    assert!(!shows(&[("TERM", "xterm-256color")]));
 }
 
 #[test]
