@@ -336,7 +336,9 @@ async fn a_server_of_the_older_kind_is_signed_in_to_as_well() {
     let (second, _) = servers(folder.path(), old);
     until(&second, |state| *state == McpState::Connected).await;
     let seen = service.held().seen.clone();
-    assert!(!seen.is_empty() && seen.iter().all(|who| who == "Bearer access-1-canary"), "{seen:?}");
+    // Finding out where users sign in takes no token.
+    let mut tokens = seen.iter().filter(|who| !who.is_empty()).peekable();
+    assert!(tokens.peek().is_some() && tokens.all(|who| who == "Bearer access-1-canary"), "{seen:?}");
     service.held().is_revoked = true;
     let asked = second.call(("web", "echo"), Map::new(), &CancellationToken::new()).await;
     assert_eq!(asked, Err(McpError::SignIn));
