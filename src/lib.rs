@@ -176,6 +176,8 @@
 //!   what it is told of a session, **turns** there are the prompts that it waits for.
 //! - **Recording**: a session as its files tell it, for an export. A **step** of it is what an agent said or did; its
 //!   **activity** is what it was at, as spans of time.
+//! - **Setting place**: where a setting has its value from. A **foreign item** is what another agent program has configured; its
+//!   **foreign kind** is what it becomes here.
 //! - **Log scrollback**: what is read back from the session's files when the memory no longer has it.
 
 #[cfg(not(unix))]

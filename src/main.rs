@@ -9,7 +9,8 @@ use anyhow::Context as _;
 use belvedere::acp;
 use belvedere::cli::program_flags::ProgramFlags;
 use belvedere::cli::{
-    Cli, EarlierSession, GivenAgents, Subcommands, agents, doctor, export, keys, mcp, permissions, replay,
+    Cli, EarlierSession, GivenAgents, Subcommands, agents, config, doctor, export, import, keys, mcp, models,
+    permissions, replay, shell,
 };
 use belvedere::headless::{self, ControlInput, Controlled, Headless, InputFormat, MessageOptions, OutputFormat, Plain};
 use belvedere::message::{self, BudgetLimit, MessageId, UserText};
@@ -68,43 +69,9 @@ fn program() -> anyhow::Result<PathBuf> {
 fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
     let usage = |error| (headless::exit::USAGE, error);
     let failed = |error| (headless::exit::FAILED, error);
-    if matches!(cli.command, Some(Subcommands::Acp(_))) {
-        let options = options(cli, FrontEnd::Program, secrets).map_err(usage)?;
-        return run(serve_editor(options)).and_then(|served| served).map_err(failed);
-    }
-    if let Some(Subcommands::Export(args)) = cli.command.clone() {
-        let bootstrap =
-            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
-        return export::run(&bootstrap, &args);
-    }
-    if let Some(Subcommands::Keys(args)) = cli.command.clone() {
-        let bootstrap =
-            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
-        return keys::run(&bootstrap, &args);
-    }
-    if let Some(Subcommands::Doctor(args)) = cli.command.clone() {
-        let bootstrap =
-            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
-        return doctor::run(&bootstrap, &args);
-    }
-    if let Some(Subcommands::Replay(args)) = cli.command.clone() {
-        let bootstrap = services::bootstrap(options(cli, FrontEnd::Screen, secrets).map_err(usage)?).map_err(usage)?;
-        return run(play(bootstrap, args)).and_then(|played| played).map_err(failed);
-    }
-    if let Some(Subcommands::Agents(args)) = cli.command.clone() {
-        let bootstrap =
-            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
-        return run(agents::run(bootstrap, args)).map_err(failed)?;
-    }
-    if let Some(Subcommands::Permissions(args)) = cli.command.clone() {
-        let bootstrap =
-            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
-        return run(permissions::run(bootstrap, args)).map_err(failed)?;
-    }
-    if let Some(Subcommands::Mcp(args)) = cli.command.clone() {
-        let bootstrap =
-            services::bootstrap(options(cli, FrontEnd::Headless, secrets).map_err(usage)?).map_err(usage)?;
-        return run(mcp::run(bootstrap, args)).map_err(failed)?;
+    match cli.command.clone() {
+        None | Some(Subcommands::Demo) => {}
+        Some(command) => return act(command, cli, secrets),
     }
     ProgramFlags::check(&cli).map_err(usage)?;
     let front_end = match (cli.program.input_format, cli.print, cli.plain) {
@@ -134,6 +101,36 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
         FrontEnd::Program => Ok(headless::exit::USAGE),
         FrontEnd::Plain => run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed),
         FrontEnd::Screen => screens(bootstrap, prompt, chooses).map_err(failed),
+    }
+}
+
+/// Carries out a subcommand.
+fn act(command: Subcommands, cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
+    let usage = |error| (headless::exit::USAGE, error);
+    let failed = |error| (headless::exit::FAILED, error);
+    let prepared = |cli, front_end| options(cli, front_end, secrets).and_then(services::bootstrap).map_err(usage);
+    let quiet = |cli| prepared(cli, FrontEnd::Headless);
+    match command {
+        Subcommands::Acp(_) => {
+            let options = options(cli, FrontEnd::Program, secrets).map_err(usage)?;
+            run(serve_editor(options)).and_then(|served| served).map_err(failed)
+        }
+        Subcommands::Agents(args) => run(agents::run(quiet(cli)?, args)).map_err(failed)?,
+        Subcommands::Completions(args) => shell::completions(&args),
+        Subcommands::Config(args) => run(config::run(quiet(cli)?, args)).map_err(failed)?,
+        Subcommands::Doctor(args) => run(doctor::run(quiet(cli)?, args)).map_err(failed)?,
+        Subcommands::Export(args) => export::run(&quiet(cli)?, &args),
+        Subcommands::Import(args) => import::run(&quiet(cli)?, &args),
+        Subcommands::Keys(args) => keys::run(&quiet(cli)?, &args),
+        Subcommands::Man(args) => shell::man(&args),
+        Subcommands::Mcp(args) => run(mcp::run(quiet(cli)?, args)).map_err(failed)?,
+        Subcommands::Models(args) => run(models::run(quiet(cli)?, args)).map_err(failed)?,
+        Subcommands::Permissions(args) => run(permissions::run(quiet(cli)?, args)).map_err(failed)?,
+        Subcommands::Replay(args) => {
+            run(play(prepared(cli, FrontEnd::Screen)?, args)).and_then(|played| played).map_err(failed)
+        }
+        // Plays on the screen, as a session does.
+        Subcommands::Demo => Ok(headless::exit::OK),
     }
 }
 

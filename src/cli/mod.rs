@@ -4,14 +4,18 @@
 //! `agents`. Invariant: what cannot be meant is refused before anything starts.
 
 pub mod agents;
+pub mod config;
 pub mod doctor;
 pub mod export;
+pub mod import;
 pub mod keys;
 pub mod mcp;
+pub mod models;
 pub mod permissions;
 pub mod program_flags;
 pub mod replay;
 pub mod setup_flags;
+pub mod shell;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -165,14 +169,24 @@ pub enum Subcommands {
     Agents(agents::AgentsArgs),
     /// List the permission rules, or check which of them decides on a call
     Permissions(permissions::PermissionsArgs),
-    /// Check configuration, settings files, agents, hooks and trust, and say what is broken
+    /// Print completions for a shell
+    Completions(shell::CompletionsArgs),
+    /// Print, change or edit settings, or print their JSON Schema
+    Config(config::ConfigArgs),
+    /// Check terminal, configuration, agents, servers, services, sandbox and more, and say what is wrong
     Doctor(doctor::DoctorArgs),
     /// Write a session to a file to read or to share: Markdown, JSON, or one page for a browser
     Export(export::ExportArgs),
+    /// Show what Claude Code, Codex, Gemini CLI and Kode have configured, and take over what you choose
+    Import(import::ImportArgs),
     /// List where services have their keys, and store keys in the system's keyring
     Keys(keys::KeysArgs),
     /// List, add, remove or test MCP servers (default: list)
     Mcp(mcp::McpArgs),
+    /// Print the man page, or write one for each subcommand into a folder
+    Man(shell::ManArgs),
+    /// List the models of the services that can be reached, with context and price
+    Models(models::ModelsArgs),
     /// Play a session on the screen as it went; nothing is sent, run or changed
     Replay(replay::ReplayArgs),
     /// Play a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.

@@ -6,9 +6,11 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::{Config, Environment, LimitSettings, Loaded};
 use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens, split_list};
-use crate::permission::Rule;
+use crate::permission::{PermissionMode, Rule};
 use crate::sandbox::Hosts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -420,7 +422,7 @@ fn set_amount(
 /// counts as unset.
 pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) {
     for row in ROWS {
-        let variable = format!("BELVEDERE_{}", row.name.replace('.', "_").to_uppercase());
+        let variable = variable_of(row.name);
         let Some(text) = environment.get(&variable).filter(|text| !text.is_empty()) else { continue };
         let result = parse(row, text).and_then(|value| set(&mut loaded.config, row, value, Origin::Environment));
         if let Err(error) = result {
@@ -429,7 +431,35 @@ pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) 
     }
 }
 
-fn parse(row: &SettingRow, text: &str) -> Result<Value, String> {
+/// Returns the variable of the environment that sets this.
+#[must_use]
+pub fn variable_of(name: &str) -> String {
+    format!("BELVEDERE_{}", name.replace('.', "_").to_uppercase())
+}
+
+/// Returns `true` if a setting is a number in any spelling.
+pub(super) fn takes_numbers(row: &SettingRow) -> bool {
+    matches!(row.set, Setter::Amount(_))
+}
+
+/// Returns the JSON Schema of what a setting takes.
+pub(super) fn schema_of(row: &SettingRow) -> serde_json::Value {
+    match &row.set {
+        Setter::Text(_) => match row.name {
+            "reports" => json!({"enum": ["send", "ask"]}),
+            "keep_answers" => json!({"enum": ["state", "settings"]}),
+            "permission_mode" => json!({"enum": PermissionMode::ALL.map(PermissionMode::name)}),
+            _ => json!({"type": "string"}),
+        },
+        Setter::Choice(_, words, _) => json!({"enum": words}),
+        Setter::Number(range, _) => json!({"type": "integer", "minimum": range.start(), "maximum": range.end()}),
+        Setter::Switch(_) => json!({"type": "boolean"}),
+        Setter::Amount(_) => json!({"type": ["number", "string"]}),
+        Setter::List(_) => json!({"type": "array", "items": {"type": "string"}}),
+    }
+}
+
+pub(super) fn parse(row: &SettingRow, text: &str) -> Result<Value, String> {
     match row.set {
         Setter::Text(_) | Setter::Choice(..) | Setter::Amount(_) => Ok(Value::Text(text.to_owned())),
         Setter::Number(..) => {
@@ -450,7 +480,7 @@ fn leaf(name: &str) -> &str {
 }
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
+pub fn nearest(name: &str) -> Option<&'static str> {
     let sections = ["limits", "ui", "keys", "aliases", "tools", "providers", "mcp_servers"];
     let known: Vec<&str> = ROWS.iter().map(|row| row.name).chain(sections).collect();
     // The comparison takes time by the square of the length.

@@ -4,6 +4,7 @@
 //! `app` and of limits to `subagent`. Invariants: no file, however broken, keeps the program from starting; a project
 //! file comes with a cloned repository and can only make the program stricter.
 
+mod edit;
 mod file;
 mod git;
 mod git_entries;
@@ -12,6 +13,7 @@ mod more_settings;
 mod paths;
 mod project;
 mod settings;
+mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,11 +22,14 @@ use crate::message::{BudgetLimit, Diagnostic, KeySettings, LanguageServerSetting
 use crate::permission::PermissionMode;
 use layer::Origin;
 
+pub use edit::{edited, may_be_secret};
 pub use git::{git_branch, obeyed_by_git};
+pub use layer::{nearest as nearest_setting, variable_of};
 pub use more_settings::{MoreSettings, SettingsKey, StatusLineCommand};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
 pub use settings::{MANAGED, SettingsFile, SettingsTier, given_json, given_settings, set_allow_rule, settings_files};
+pub use value::{SettingPlace, config_schema, setting_names, setting_place, setting_value};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
@@ -232,6 +237,14 @@ pub fn load(
     apply_flags(&mut loaded.config, flags);
     settings::apply_ceiling(&mut loaded, settings);
     loaded
+}
+
+/// Returns what is wrong with a configuration file of the user's. Blocks.
+#[must_use]
+pub fn config_errors(path: &Path) -> Vec<Diagnostic> {
+    let mut loaded = Loaded::default();
+    apply_file(&mut loaded, path, Origin::User);
+    loaded.diagnostics
 }
 
 fn apply_file(loaded: &mut Loaded, path: &Path, origin: Origin) {

@@ -12,7 +12,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
 use super::choice::Endpoint;
-use super::discover::{ListedModel, listed};
+use super::discover::{ListedModel, Miss, Why, listed};
 use super::table::ProviderEnv;
 use super::{Price, model};
 use crate::message::ProviderRow;
@@ -104,4 +104,28 @@ pub async fn offered(env: &ProviderEnv) -> Vec<OfferedModel> {
             .unwrap_or_else(|| known.iter().filter(|model| model.provider == row.name).cloned().collect())
     };
     rows.iter().zip(found).flat_map(of).collect()
+}
+
+/// Asks each service at hand what it has, and returns how many models that are, or what is wrong and what to do. A server
+/// on this machine that nobody has named and that does not answer is not there.
+pub async fn reached(env: &ProviderEnv) -> Vec<(String, Result<usize, String>)> {
+    let rows = env.table.rows().filter(|row| env.has_place(row) && env.has_access(row));
+    let asking = rows.map(|row| async move {
+        let endpoint = match Endpoint::at_hand(row, env) {
+            Ok(endpoint) => endpoint,
+            Err(error) => return Some((row.name.clone(), Err(error.to_string()))),
+        };
+        if !endpoint.credential.is_at_hand() {
+            return Some((row.name.clone(), Err("its key is fetched when it is first asked".to_owned())));
+        }
+        let answer = tokio::time::timeout(TIMEOUT, listed(&endpoint)).await.unwrap_or(Err(Why::Late));
+        let miss = |why| Miss { endpoint: endpoint.clone(), why };
+        match answer.map_err(miss) {
+            Ok(models) => Some((row.name.clone(), Ok(models.len()))),
+            Err(miss) => {
+                (miss.endpoint.is_named || miss.is_server()).then(|| (row.name.clone(), Err(miss.words(None))))
+            }
+        }
+    });
+    futures::future::join_all(asking).await.into_iter().flatten().collect()
 }

@@ -4,9 +4,15 @@
 
 use super::bootstrap::{Bootstrap, SessionKind};
 use crate::offline;
-use crate::provider::offer::{OfferedModel, known, offered};
+use crate::provider::offer::{OfferedModel, known, offered, reached};
 use crate::provider::table::ProviderEnv;
 use crate::provider::{Model, Price};
+
+/// Asks the services at hand for their models. Returns for each, by name, how many it has, or what is wrong and what to
+/// do.
+pub async fn reached_services(bootstrap: &Bootstrap) -> Vec<(String, Result<usize, String>)> {
+    reached(&bootstrap.services).await
+}
 
 /// What finds the models to choose from.
 #[derive(Clone)]

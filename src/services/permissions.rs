@@ -10,7 +10,8 @@ use super::rules::SessionRules;
 use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
 use super::{
-    ConfiguredServers, FrontEnd, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say, trust,
+    ConfiguredServers, FrontEnd, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say,
+    trust,
 };
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
-use super::{Options, SessionHandles, SessionKind};
+use super::{Bootstrap, Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings, obeyed_by_git};
 use crate::permission::FolderTrust;
@@ -57,6 +57,25 @@ pub(super) async fn shell(
             sink.notify(format!("No sandbox here ({why}): commands ask before they run.")).await;
             shell
         }
+    }
+}
+
+/// Returns why commands have no sandbox here; `None` if they have one.
+pub async fn why_no_sandbox(bootstrap: &Bootstrap) -> Option<String> {
+    let Bootstrap { options, config, paths, ground, .. } = bootstrap;
+    if !config.sandbox.enabled {
+        return Some("it is switched off (sandbox.enabled)".to_owned());
+    }
+    if !ground.is_project {
+        return Some("this folder is no project".to_owned());
+    }
+    if cfg!(target_os = "macos") && !config.sandbox.untested_macos {
+        return Some(UNTESTED.to_owned());
+    }
+    let Some(paths) = paths else { return Some("there is no folder for its files; set HOME".to_owned()) };
+    match of_session(&config.sandbox, paths, &ground.root, Default::default()) {
+        Ok(sandbox) => Shell::new(&options.program, &[], &[]).with_sandbox(sandbox).check_sandbox().await,
+        Err(error) => Some(format!("there is no folder for its temporary files: {error}")),
     }
 }
 

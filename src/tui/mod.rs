@@ -18,7 +18,7 @@ mod status_line;
 pub mod terminal;
 pub mod view;
 
-pub use outside::edit;
+pub use outside::{edit, open_in_editor};
 pub use read_log::read_log;
 pub use run::{Farewell, ScreenSetup, replay_session, run};
 pub use setup::{chosen_theme, screen_setup};

@@ -61,6 +61,14 @@ pub async fn edit(text: &str) -> Result<String> {
     Ok(text.trim_end_matches('\n').to_owned())
 }
 
+/// Opens a file in the user's editor, and waits until that ends.
+///
+/// # Errors
+/// Returns an error if the editor cannot be started, or fails.
+pub async fn open_in_editor(path: &std::path::Path) -> Result<()> {
+    run_with(&editor(), path).await
+}
+
 async fn page(text: &str) -> Result<()> {
     let file = file_with(text, ".txt")?;
     run_with(&command(&["PAGER"], "less"), file.path()).await

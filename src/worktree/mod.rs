@@ -37,7 +37,7 @@ use snapshot::{Snapshot, Untracked, blocking};
 /// Begins the name of every branch.
 const BRANCHES: &str = "belvedere";
 /// The first version that merges without a working tree.
-const OLDEST_GIT: (u32, u32) = (2, 38);
+pub const OLDEST_GIT: (u32, u32) = (2, 38);
 /// Files of the user's that git does not know and that are larger are left out: a copy of each would stay in the
 /// repository.
 const UNTRACKED_BYTES: u64 = 64 << 20;

@@ -1,8 +1,12 @@
-//! `belvedere agents`, with the real binary, as a shell runs it.
+//! `belvedere agents` and other subcommands, with the real binary, as a shell runs them.
 
 mod check;
+mod config;
+mod doctor;
 mod form;
+mod import;
 mod new;
+mod shell;
 mod show;
 mod tiers;
 

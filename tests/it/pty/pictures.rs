@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::Home;
 use super::terminal::Terminal;
 
@@ -89,4 +92,55 @@ fn one_that_does_not_answer_shows_text_and_others_are_not_asked() {
         let terminal = start(&home, project.path(), &[more]);
         assert_eq!(count(&terminal, "\x1b_G"), 0, "{more:?}");
     }
+}
+
+/// Returns what was copied last, through the terminal, of what the program has written.
+fn copied(written: &[u8]) -> Option<String> {
+    let written = String::from_utf8_lossy(written).into_owned();
+    let (_, after) = written.rsplit_once("\x1b]52;c;")?;
+    let end = after.find(['\x1b', '\x07'])?;
+    String::from_utf8(STANDARD.decode(&after[..end]).ok()?).ok()
+}
+
+#[test]
+fn an_image_scrolls_row_by_row_is_covered_and_leaves_no_signs_in_what_is_copied() {
+    let (home, project) = (Home::new(), tempfile::tempdir().unwrap());
+    let terminal = start(&home, project.path(), &[]);
+    terminal.send("\x1b_Gi=48879;OK\x1b\\\x1b[?62;22c");
+    send_image(&terminal, project.path());
+    let screen = terminal.wait("the image", |screen| rows(screen) == 5);
+    let first = screen.lines().position(|line| line.contains(PLACEHOLDER)).unwrap();
+
+    // From the row of the message above it to the last of its rows.
+    terminal.send(&format!("\x1b[<0;1;{first}M\x1b[<32;60;{}M\x1b[<0;60;{}m", first + 5, first + 5));
+    terminal.writes("a copy", |written| copied(written).is_some());
+    let text = copied(&terminal.written()).unwrap();
+    assert!(text.contains("[Image #1]"), "{text:?}");
+    assert!(!text.contains(PLACEHOLDER) && !text.contains('\u{305}'), "{text:?}");
+
+    terminal.send("\x10");
+    terminal.wait("the palette covers a part of it", |screen| rows(screen) > 0 && screen.contains("actions"));
+    terminal.send("\x1b");
+    terminal.wait("all of it again", |screen| rows(screen) == 5);
+
+    terminal.resize(100, 12);
+    let shown = |screen: &str| -> Vec<char> {
+        let marks = screen.lines().filter_map(|line| line.split(PLACEHOLDER).nth(1)?.chars().next());
+        marks.collect()
+    };
+    terminal.wait("a small screen", |screen| screen.lines().count() <= 12 && !screen.trim().is_empty());
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..12 {
+        terminal.send("\x1b[<64;10;3M");
+        terminal.send("\x1b[5~");
+        let screen = terminal.wait("a frame", |screen| !screen.trim().is_empty());
+        let marks = shown(&screen);
+        assert!(marks.is_sorted(), "its rows stay in order: {marks:?}\n{screen}");
+        seen.extend(marks);
+    }
+    terminal.send("\x1b[F");
+    terminal.resize(100, 40);
+    terminal.wait("whole at the end", |screen| rows(screen) == 5);
+    assert!(!seen.is_empty(), "some of it was seen on the way");
+    assert_eq!(count(&terminal, "a=T,U=1"), 1, "it is sent once");
 }

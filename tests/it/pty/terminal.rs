@@ -149,6 +149,17 @@ impl Terminal {
         }
     }
 
+    /// Waits until what the program has written is as wanted.
+    pub(crate) fn writes(&self, what: &str, is_so: impl Fn(&[u8]) -> bool) {
+        let deadline = Instant::now() + TIMEOUT;
+        let mut state = self.emulator.lock();
+        while !is_so(&state.raw) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero() && !state.closed, "{what}: not written");
+            state = self.emulator.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
     /// Returns everything the program has written so far.
     pub(crate) fn written(&self) -> Vec<u8> {
         self.emulator.lock().raw.clone()

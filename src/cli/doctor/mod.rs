@@ -1,11 +1,16 @@
 //! `belvedere doctor`: what is set up here, and what is wrong with it.
 //!
 //! Owns the table of checks, what it prints and its exit status. Leaves every judgment to whoever reads the thing that is
-//! checked. Invariants: nothing is run, sent or changed; each key of each settings file is named.
+//! checked. Invariants: nothing of the project is run, and nothing is changed; each key of each settings file is named.
+
+mod reached;
+mod surroundings;
 
 use std::io::{self, Write as _};
 
 use clap::Args;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use serde::Serialize;
 
 use crate::cli::agents::CommandFailure;
@@ -31,17 +36,33 @@ Exit status: 0 nothing is broken, 1 something is, 141 nobody reads standard outp
 /// One row of the table: a name, and what is found.
 struct Check {
     name: &'static str,
-    look: fn(&Bootstrap) -> Vec<Finding>,
+    look: Look,
+}
+
+enum Look {
+    /// At what this process knows.
+    Here(fn(&Bootstrap) -> Vec<Finding>),
+    /// At what has to be asked.
+    Beyond(for<'b> fn(&'b Bootstrap) -> BoxFuture<'b, Vec<Finding>>),
 }
 
 /// All that is checked, in this order.
-const CHECKS: [Check; 6] = [
-    Check { name: "configuration", look: configuration },
-    Check { name: "settings", look: settings },
-    Check { name: "agents", look: agents },
-    Check { name: "skills", look: skills },
-    Check { name: "hooks", look: hooks },
-    Check { name: "trust", look: trust },
+const CHECKS: [Check; 15] = [
+    Check { name: "terminal", look: Look::Here(surroundings::terminal) },
+    Check { name: "keys", look: Look::Here(surroundings::keys) },
+    Check { name: "tmux", look: Look::Here(surroundings::tmux) },
+    Check { name: "clipboard", look: Look::Here(surroundings::clipboard) },
+    Check { name: "colors", look: Look::Here(surroundings::colors) },
+    Check { name: "git", look: Look::Here(surroundings::git) },
+    Check { name: "configuration", look: Look::Here(configuration) },
+    Check { name: "settings", look: Look::Here(settings) },
+    Check { name: "agents", look: Look::Here(agents) },
+    Check { name: "skills", look: Look::Here(skills) },
+    Check { name: "hooks", look: Look::Here(hooks) },
+    Check { name: "trust", look: Look::Here(trust) },
+    Check { name: "mcp", look: Look::Here(reached::mcp) },
+    Check { name: "services", look: Look::Beyond(|bootstrap| reached::services(bootstrap).boxed()) },
+    Check { name: "sandbox", look: Look::Beyond(|bootstrap| reached::sandbox(bootstrap).boxed()) },
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -88,13 +109,16 @@ struct Checked {
 ///
 /// # Errors
 /// Returns the exit status and what to tell the user.
-pub fn run(bootstrap: &Bootstrap, args: &DoctorArgs) -> Result<u8, CommandFailure> {
-    let rows = CHECKS.iter().map(|check| {
-        let findings = (check.look)(bootstrap);
+pub async fn run(bootstrap: Bootstrap, args: DoctorArgs) -> Result<u8, CommandFailure> {
+    let mut rows = Vec::with_capacity(CHECKS.len());
+    for check in &CHECKS {
+        let findings = match check.look {
+            Look::Here(look) => look(&bootstrap),
+            Look::Beyond(look) => look(&bootstrap).await,
+        };
         let state = findings.iter().map(|finding| finding.state).max().unwrap_or(FindingState::Ok);
-        Checked { check: check.name, state, findings }
-    });
-    let rows: Vec<Checked> = rows.collect();
+        rows.push(Checked { check: check.name, state, findings });
+    }
     let is_broken = rows.iter().any(|row| row.state == FindingState::Broken);
     let text = if args.json {
         let json = serde_json::to_string_pretty(&rows).map_err(|error| (exit::FAILED, error.into()))?;

@@ -1,0 +1,57 @@
+//! What `belvedere doctor` finds beyond this process: MCP servers, services, the sandbox.
+//!
+//! Owns the words. Leaves asking to `services`. Invariant: no server is started; a service is asked for no more than its
+//! models, and only where `/model` would ask.
+
+use super::surroundings::search;
+use super::{Finding, FindingState};
+use crate::mcp::McpWay;
+use crate::message::format::counted;
+use crate::services::{Bootstrap, reached_services, why_no_sandbox};
+
+pub(super) fn mcp(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let (servers, diagnostics) = bootstrap.known_mcp_servers();
+    let mut findings = vec![Finding::new(
+        FindingState::Ok,
+        format!("{}; to start them: belvedere mcp test", counted(servers.len(), "server")),
+    )];
+    findings.extend(diagnostics.iter().map(|known| Finding::new(FindingState::Broken, known.to_string())));
+    let search = search(bootstrap);
+    for server in &servers {
+        let missing = match &server.way {
+            McpWay::Stdio { command, .. } if !command.contains('/') => {
+                search.find(command).is_none().then_some(command)
+            }
+            _ => None,
+        };
+        findings.push(match (&server.off, missing) {
+            (Some(why), _) => Finding::new(FindingState::Note, format!("{}: off: {why}", server.name)),
+            (None, Some(command)) => Finding::new(
+                FindingState::Broken,
+                format!("{}: its program `{command}` is not in PATH: install it, or write its whole path", server.name),
+            ),
+            (None, None) => Finding::new(FindingState::Ok, format!("{} ({})", server.name, server.way.word())),
+        });
+    }
+    findings
+}
+
+pub(super) async fn services(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let all = reached_services(bootstrap).await;
+    if all.is_empty() {
+        let words = "no key and no server: the offline model answers; see belvedere keys";
+        return vec![Finding::new(FindingState::Note, words)];
+    }
+    let of = |(name, answer): (String, Result<usize, String>)| match answer {
+        Ok(count) => Finding::new(FindingState::Ok, format!("{name}: reached, {count} models")),
+        Err(why) => Finding::new(FindingState::Broken, format!("{name}: {why}")),
+    };
+    all.into_iter().map(of).collect()
+}
+
+pub(super) async fn sandbox(bootstrap: &Bootstrap) -> Vec<Finding> {
+    match why_no_sandbox(bootstrap).await {
+        None => vec![Finding::new(FindingState::Ok, "commands run in the sandbox")],
+        Some(why) => vec![Finding::new(FindingState::Note, format!("commands ask before they run: {why}"))],
+    }
+}

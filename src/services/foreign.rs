@@ -1,0 +1,280 @@
+//! What other agent programs have configured: Claude Code, Codex, Gemini CLI, Kode.
+//!
+//! Owns where their files lie and what of them means something here. Most of Claude Code's and Kode's files are read in
+//! place and need no import. Source of the formats: the documentation of these programs. Invariants: no key is taken over;
+//! what cannot be read is said; nothing is written here.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::config::Environment;
+use crate::message::format::counted;
+use crate::message::sanitize_line;
+
+/// Bytes of a file of theirs: `.claude.json` also holds what its program remembers.
+const MAX_FILE: u64 = 64 << 20;
+/// Names of variables and headers that hold secrets contain one of these.
+const SECRET_WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "AUTHORIZATION", "COOKIE", "CREDENTIAL"];
+
+/// One thing that can be taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignItem {
+    /// The program that it is from, such as `codex`.
+    pub from: &'static str,
+    /// What it is, as it is chosen: `codex:mcp:docs`.
+    pub id: String,
+    pub kind: ForeignKind,
+    pub file: PathBuf,
+    /// What of it stays behind, and why.
+    pub left: Option<String>,
+}
+
+/// What a thing becomes here.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ForeignKind {
+    /// A server for `config.toml`.
+    Server { name: String, entry: Value },
+    /// A setting for `config.toml`.
+    Setting { name: &'static str, value: String },
+    /// It is read where it lies.
+    InUse { words: String },
+}
+
+impl ForeignKind {
+    /// Says what becomes of it.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Server { name, entry } => {
+                let place = entry["command"].as_str().or_else(|| entry["url"].as_str()).unwrap_or_default();
+                format!("MCP server {}: {}", sanitize_line(name), sanitize_line(place))
+            }
+            Self::Setting { name, value } => format!("{name} = {}", sanitize_line(value)),
+            Self::InUse { words } => format!("{words} (read in place)"),
+        }
+    }
+}
+
+/// Finds what there is. The second list says what cannot be read. Blocks.
+#[must_use]
+pub fn foreign_items(environment: &Environment, project: Option<&Path>) -> (Vec<ForeignItem>, Vec<String>) {
+    let Some(home) = environment.home() else { return Default::default() };
+    let mut found = Found::default();
+    let codex = environment.directory("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
+    found.codex(&codex.join("config.toml"));
+    found.gemini(&home.join(".gemini/settings.json"));
+    if let Some(project) = project {
+        found.gemini(&project.join(".gemini/settings.json"));
+    }
+    let kode = environment.directory("KODE_CONFIG_DIR").unwrap_or_else(|| home.join(".kode"));
+    found.kode(&home.join(".kode.json"), &kode);
+    let claude = environment.directory("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude"));
+    found.claude(&claude, &environment.directory("CLAUDE_CONFIG_DIR").unwrap_or(home).join(".claude.json"));
+    (found.items, found.unread)
+}
+
+#[derive(Default)]
+struct Found {
+    items: Vec<ForeignItem>,
+    unread: Vec<String>,
+}
+
+impl Found {
+    fn text(&mut self, path: &Path) -> Option<String> {
+        let facts = path.metadata().ok()?;
+        let read = if !facts.is_file() || facts.len() > MAX_FILE {
+            Err("not a file that can be read".to_owned())
+        } else {
+            std::fs::read_to_string(path).map_err(|error| error.to_string())
+        };
+        read.map_err(|why| self.unread.push(format!("{}: {why}", path.display()))).ok()
+    }
+
+    fn json(&mut self, path: &Path) -> Option<Value> {
+        let text = self.text(path)?;
+        // Gemini's files may have comments, which are none of JSON.
+        let parsed = serde_json::from_str(&without_comments(&text));
+        parsed.map_err(|error| self.unread.push(format!("{}: {error}", path.display()))).ok()
+    }
+
+    fn add(&mut self, from: &'static str, (what, name): (&str, &str), kind: ForeignKind, file: &Path) {
+        self.put(from, (what, name), kind, file, None);
+    }
+
+    fn put(
+        &mut self,
+        from: &'static str,
+        (what, name): (&str, &str),
+        kind: ForeignKind,
+        file: &Path,
+        left: Option<String>,
+    ) {
+        let id = format!("{from}:{what}:{}", sanitize_line(name));
+        self.items.push(ForeignItem { from, id, kind, file: file.to_path_buf(), left });
+    }
+
+    fn servers(&mut self, from: &'static str, servers: Option<&Value>, file: &Path) {
+        for (name, entry) in servers.and_then(Value::as_object).into_iter().flatten() {
+            let Some((entry, left)) = server(entry) else { continue };
+            self.put(from, ("mcp", name), ForeignKind::Server { name: name.clone(), entry }, file, left);
+        }
+    }
+
+    fn codex(&mut self, path: &Path) {
+        let Some(text) = self.text(path) else { return };
+        let config: Value = match toml::from_str(&text) {
+            Ok(config) => config,
+            Err(error) => return self.unread.push(format!("{}: {}", path.display(), error.message())),
+        };
+        if let Some(model) = config["model"].as_str() {
+            // Only the service that Codex itself stands for is known here by its name.
+            let provider = config["model_provider"].as_str().unwrap_or("openai");
+            if provider == "openai" {
+                let value = format!("openai/{model}");
+                self.add("codex", ("setting", "model"), ForeignKind::Setting { name: "model", value }, path);
+            }
+        }
+        let mode = match (config["approval_policy"].as_str(), config["sandbox_mode"].as_str()) {
+            (_, Some("read-only")) => Some("plan"),
+            (Some("on-failure" | "on-request"), Some("workspace-write")) => Some("acceptEdits"),
+            // What asks nobody at all is not taken over unseen.
+            _ => None,
+        };
+        if let Some(mode) = mode {
+            let kind = ForeignKind::Setting { name: "permission_mode", value: mode.to_owned() };
+            self.add("codex", ("setting", "permission_mode"), kind, path);
+        }
+        self.servers("codex", config.get("mcp_servers"), path);
+    }
+
+    fn gemini(&mut self, path: &Path) {
+        let Some(settings) = self.json(path) else { return };
+        let model = settings["model"].as_str().or_else(|| settings["model"]["name"].as_str());
+        if let Some(model) = model {
+            let kind = ForeignKind::Setting { name: "model", value: format!("gemini/{model}") };
+            self.add("gemini", ("setting", "model"), kind, path);
+        }
+        self.servers("gemini", settings.get("mcpServers"), path);
+    }
+
+    fn kode(&mut self, path: &Path, folder: &Path) {
+        self.in_use("kode", &folder.join("agents"), "agent");
+        self.in_use("kode", &folder.join("commands"), "command");
+        let Some(config) = self.json(path) else { return };
+        self.servers("kode", config.get("mcpServers"), path);
+    }
+
+    fn claude(&mut self, folder: &Path, config: &Path) {
+        for (name, words) in [("agents", "agent"), ("commands", "command"), ("skills", "skill")] {
+            self.in_use("claude", &folder.join(name), words);
+        }
+        let settings = folder.join("settings.json");
+        if settings.is_file() {
+            let words = "permissions, hooks, environment, model and status line".to_owned();
+            self.add("claude", ("settings", "user"), ForeignKind::InUse { words }, &settings);
+        }
+        let Some(config_value) = self.json(config) else { return };
+        let count = config_value["mcpServers"].as_object().map_or(0, Map::len);
+        if count > 0 {
+            let words = counted(count, "MCP server");
+            self.add("claude", ("mcp", "user"), ForeignKind::InUse { words }, config);
+        }
+    }
+
+    /// Notes a folder that is read where it lies.
+    fn in_use(&mut self, from: &'static str, folder: &Path, what: &str) {
+        let count = std::fs::read_dir(folder).map_or(0, Iterator::count);
+        if count > 0 {
+            let words = counted(count, what);
+            self.add(from, (&format!("{what}s"), "user"), ForeignKind::InUse { words }, folder);
+        }
+    }
+}
+
+/// Returns an entry of another program as ours, and what is left out of it; `None` if it names neither a program nor an
+/// address.
+fn server(entry: &Value) -> Option<(Value, Option<String>)> {
+    let mut ours = Map::new();
+    let mut left = Vec::new();
+    let url = entry["httpUrl"].as_str().or_else(|| entry["url"].as_str());
+    if let Some(command) = entry["command"].as_str() {
+        ours.insert("command".to_owned(), json!(command));
+        if let Some(args) = entry["args"].as_array() {
+            ours.insert("args".to_owned(), json!(args.iter().filter_map(Value::as_str).collect::<Vec<_>>()));
+        }
+        let env = harmless(&entry["env"], &mut left);
+        if !env.is_empty() {
+            ours.insert("env".to_owned(), env.into());
+        }
+    } else {
+        let is_stream =
+            entry["type"] == "sse" || entry["httpUrl"].is_null() && entry["type"].is_null() && url?.ends_with("/sse");
+        ours.insert("type".to_owned(), json!(if is_stream { "sse" } else { "http" }));
+        ours.insert("url".to_owned(), json!(url?));
+        let mut headers = harmless(&entry["headers"], &mut left);
+        headers.extend(harmless(&entry["http_headers"], &mut left));
+        if let Some(variable) = entry["bearer_token_env_var"].as_str() {
+            headers.insert("Authorization".to_owned(), json!(format!("Bearer ${{{variable}}}")));
+        }
+        if !headers.is_empty() {
+            ours.insert("headers".to_owned(), headers.into());
+        }
+    }
+    if entry["enabled"] == false || entry["disabled"] == true {
+        ours.insert("disabled".to_owned(), json!(true));
+    }
+    left.sort();
+    let left =
+        (!left.is_empty()).then(|| format!("without {}, which may be secret: add it as ${{NAME}}", left.join(", ")));
+    Some((ours.into(), left))
+}
+
+/// Returns the pairs that hold no secret. A value that only names a variable holds none.
+fn harmless(pairs: &Value, left: &mut Vec<String>) -> Map<String, Value> {
+    let mut kept = Map::new();
+    for (name, value) in pairs.as_object().into_iter().flatten() {
+        let Some(text) = value.as_str() else { continue };
+        let (upper, names_variable) = (name.to_uppercase(), text.contains("${"));
+        if SECRET_WORDS.iter().any(|word| upper.contains(word)) && !names_variable {
+            left.push(sanitize_line(name).into_owned());
+        } else {
+            kept.insert(name.clone(), json!(text));
+        }
+    }
+    kept
+}
+
+/// Returns JSON without its comments.
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut chars, mut in_text) = (text.chars().peekable(), false);
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' if in_text => {
+                out.push(char);
+                out.extend(chars.next());
+                continue;
+            }
+            '"' => in_text = !in_text,
+            '/' if !in_text && chars.peek() == Some(&'/') => {
+                while chars.next_if(|char| *char != '\n').is_some() {}
+                continue;
+            }
+            '/' if !in_text && chars.peek() == Some(&'*') => {
+                chars.next();
+                let mut before = ' ';
+                for char in chars.by_ref() {
+                    if before == '*' && char == '/' {
+                        break;
+                    }
+                    before = char;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        out.push(char);
+    }
+    out
+}

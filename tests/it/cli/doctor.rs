@@ -1,0 +1,141 @@
+//! `belvedere doctor`: each planted fault is found.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::Bench;
+
+/// Asks the doctor, and returns the states and the words of one check.
+fn found(bench: &Bench, check: &str) -> (String, Vec<(String, String)>) {
+    let rows = bench.run("shop", &["doctor", "--json"]).json();
+    let row = rows.as_array().unwrap().iter().find(|row| row["check"] == check).unwrap();
+    let findings = row["findings"].as_array().unwrap().iter();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    (text(&row["state"]), findings.map(|finding| (text(&finding["state"]), text(&finding["text"]))).collect())
+}
+
+/// Checks that a fault is found, with these words.
+fn finds(bench: &Bench, check: &str, state: &str, words: &str) {
+    let (worst, findings) = found(bench, check);
+    let is_it = |(of, text): &(String, String)| of == state && text.contains(words);
+    assert!(findings.iter().any(is_it) && worst != "ok", "{check}: {findings:?}");
+}
+
+fn program(bench: &Bench, name: &str, text: &str) {
+    let path = bench.file(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}\n"));
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A bench whose only programs are its own.
+fn alone() -> Bench {
+    let mut bench = Bench::new();
+    std::fs::create_dir_all(bench.path("bin")).unwrap();
+    bench.env.push(("PATH", bench.path("bin")));
+    bench
+}
+
+#[test]
+fn an_unknown_setting() {
+    let bench = Bench::new();
+    bench.file(".config/belvedere/config.toml", "modle = \"x\"\n");
+    finds(&bench, "configuration", "note", "unknown key `modle`; did you mean `model`?");
+}
+
+#[test]
+fn a_broken_settings_file() {
+    let bench = Bench::new();
+    bench.file(".claude/settings.json", "{");
+    finds(&bench, "settings", "broken", "settings.json");
+    assert_eq!(bench.run("shop", &["doctor"]).status, 1);
+}
+
+#[test]
+fn a_broken_agent_and_hooks_of_a_skill_that_cannot_run() {
+    let bench = Bench::new();
+    bench.file(".claude/agents/empty.md", "---\nname: empty\ndescription: d\ntools: Nothing\n---\nYou.\n");
+    bench.file(".claude/skills/s/SKILL.md", "---\nhooks: {PreToolUse: none}\n---\nDo it.\n");
+    finds(&bench, "agents", "broken", "empty.md");
+    finds(&bench, "skills", "note", "SKILL.md");
+}
+
+#[test]
+fn a_server_whose_program_is_not_there() {
+    let bench = Bench::new();
+    bench.file(".config/belvedere/config.toml", "[mcp_servers.docs]\ncommand = \"no-such-program-here\"\n");
+    finds(&bench, "mcp", "broken", "docs: its program `no-such-program-here` is not in PATH");
+}
+
+#[test]
+fn a_key_that_is_refused_and_no_key_at_all() {
+    let mut bench = Bench::new();
+    finds(&bench, "services", "note", "no key and no server");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    bench.env.push(("ANTHROPIC_API_KEY", "canary-key".into()));
+    bench.env.push(("ANTHROPIC_BASE_URL", format!("http://{place}").into()));
+    finds(&bench, "services", "broken", "answered 401: check ANTHROPIC_API_KEY");
+    assert!(!bench.run("shop", &["doctor"]).out.contains("canary"));
+}
+
+#[test]
+fn a_terminal_that_draws_nothing_and_a_locale_without_signs() {
+    let mut bench = Bench::new();
+    bench.env.push(("TERM", "dumb".into()));
+    bench.env.push(("LC_ALL", "POSIX".into()));
+    finds(&bench, "terminal", "note", "TERM is dumb");
+    finds(&bench, "terminal", "note", "the locale is POSIX");
+    bench.env.push(("TERM", "xterm-256color".into()));
+    bench.env.push(("LC_ALL", "C.UTF-8".into()));
+    assert_eq!(found(&bench, "terminal").0, "ok");
+}
+
+#[test]
+fn keys_that_do_not_arrive() {
+    let mut bench = Bench::new();
+    assert_eq!(found(&bench, "keys").0, "ok");
+    bench.env.push(("TERM_PROGRAM", "Apple_Terminal".into()));
+    finds(&bench, "keys", "note", "sends no shift+enter");
+}
+
+#[test]
+fn settings_of_tmux_that_lose_something() {
+    let mut bench = alone();
+    program(&bench, "tmux", "case $3 in escape-time) echo 500 ;; set-clipboard) echo off ;; *) echo on ;; esac");
+    assert_eq!(found(&bench, "tmux").0, "ok");
+    bench.env.push(("TMUX", "/tmp/x,1,0".into()));
+    finds(&bench, "tmux", "note", "tmux keeps esc back for 500 ms");
+    finds(&bench, "tmux", "note", "set-clipboard is off");
+}
+
+#[test]
+fn no_program_for_the_clipboard_and_no_colors() {
+    let mut bench = alone();
+    finds(&bench, "clipboard", "note", "ctrl+v attaches no image");
+    finds(&bench, "colors", "note", "COLORTERM does not say truecolor");
+    program(&bench, "xclip", "true");
+    bench.env.push(("COLORTERM", "truecolor".into()));
+    assert_eq!((found(&bench, "clipboard").0, found(&bench, "colors").0), ("ok".to_owned(), "ok".to_owned()));
+}
+
+#[test]
+fn git_that_is_missing_or_too_old() {
+    let bench = alone();
+    finds(&bench, "git", "broken", "git is not found");
+    program(&bench, "git", "echo git version 2.30.2");
+    finds(&bench, "git", "note", "git 2.30.2 is too old for worktrees, which need 2.38");
+}
+
+#[test]
+fn a_sandbox_that_is_switched_off() {
+    let bench = Bench::new();
+    bench.file(".config/belvedere/config.toml", "[sandbox]\nenabled = false\n");
+    finds(&bench, "sandbox", "note", "commands ask before they run: it is switched off");
+}
