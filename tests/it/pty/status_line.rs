@@ -15,7 +15,10 @@ fn set(folder: &Path, command: &str) {
 #[test]
 fn the_users_command_is_told_of_the_session_and_writes_a_row() {
     let home = Home::new();
-    set(home.path(), r#"cat > "$HOME/told.json"; printf '\033[32mgreen \033]0;title\007row\033[0m\n'"#);
+    set(
+        home.path(),
+        r#"cat > "$HOME/part"; mv "$HOME/part" "$HOME/told.json"; printf '\033[32mgreen \033]0;title\007row\033[0m\n'"#,
+    );
     let project = tempfile::tempdir().unwrap();
     let terminal = home.start_in(project.path(), (80, 24), &["--model", "offline"]);
     terminal.wait("the row", |screen| screen.lines().any(|row| row.starts_with("   green row")));
