@@ -169,7 +169,7 @@ impl McpServers {
     }
 
     /// Waits for what a conversation of one request would otherwise come too late for: until no server is on its way any
-    /// more, for [`ONE_REQUEST_WAIT`] at most, and not at all if the user's environment says so.
+    /// more, for 5 seconds at most, and not at all if the user's environment says so.
     pub async fn ready_for_one_request(&self) {
         if self.0.setup.as_ref().is_some_and(|setup| !setup.sources.never_waited_for()) {
             self.settled(|_| true, ONE_REQUEST_WAIT).await;
