@@ -68,6 +68,7 @@ pub fn setting_value(config: &Config, name: &str) -> Option<Value> {
         "ui.mouse" => json!(ui.mouse),
         "ui.ascii" => json!(ui.ascii),
         "ui.pictures" => json!(ui.pictures),
+        "ui.program_status" => json!(ui.program_status),
         "ui.reduced_motion" => json!(ui.reduced_motion),
         name => limit(limits, name.strip_prefix("limits.")?)?,
     })
