@@ -8,6 +8,8 @@ mod control;
 mod denials;
 mod input;
 mod json;
+mod lead;
+mod leaving;
 mod messages;
 mod output;
 mod panics;

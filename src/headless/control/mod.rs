@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
+use super::lead::Lead;
+use super::leaving::leave;
 use super::output::Output;
 use super::printer::{Printer, written};
 use super::structured::{AnswerJudge, AnswerSchema};
-use super::{LAST_WORDS, MessageOptions, OutputFormat, eprintln_line, exit, input, judged};
-use crate::agent::{AgentEvent, Author, EventKind, LogEvent};
+use super::{MessageOptions, OutputFormat, eprintln_line, exit, input, judged};
+use crate::agent::{AgentEvent, EventKind, LogEvent};
 use crate::definition::Catalog;
 use crate::definition::skill::SkillCatalog;
 use crate::message::{AgentId, MessageId, UserText};
@@ -111,12 +111,15 @@ pub async fn run(controlled: Controlled, signals: &mut Signals) -> u8 {
         judge: AnswerJudge::new(schema),
         last_sent: MessageId::default(),
         unanswered: 0,
-        answers: Answers::Nothing,
+        lead: Lead::default(),
         status: exit::OK,
     };
     let mut sources = Sources { events, input: Some(input), signals };
     let code = run_loop(&mut session, &mut sources, &output).await;
-    leave(session, sources, output, engine).await.unwrap_or(code)
+    let Session { commands, mut printer, waiting, .. } = session;
+    drop(commands);
+    let told = |event: &LogEvent| lines(printer.event(event)).collect();
+    leave(waiting, told, (sources.events, sources.signals), output, engine).await.unwrap_or(code)
 }
 
 struct Sources<'a> {
@@ -131,7 +134,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
     loop {
         if sources.input.is_none() {
             session.refuse_all();
-            if session.unanswered == 0 && session.answers == Answers::Nothing && session.waiting.is_empty() {
+            if session.unanswered == 0 && session.lead == Lead::Rests && session.waiting.is_empty() {
                 return session.status();
             }
         }
@@ -163,44 +166,8 @@ async fn next_line(input: &mut Option<ControlInput>) -> Option<Vec<u8>> {
     }
 }
 
-/// Stops what runs, writes its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
-/// as the exit status.
-async fn leave(session: Session, mut sources: Sources<'_>, output: Output, mut engine: JoinHandle<()>) -> Option<u8> {
-    let Session { commands, mut printer, mut waiting, .. } = session;
-    drop(commands);
-    let mut open = true;
-    while open {
-        tokio::select! {
-            biased;
-            signal = sources.signals.next_end() => return Some(signal.exit_status()),
-            () = output.pass(&mut waiting), if !waiting.is_empty() => {}
-            Some(event) = sources.events.recv() => waiting.extend(lines(printer.event(&event))),
-            _ = &mut engine => open = false,
-        }
-    }
-    let last = async {
-        while !waiting.is_empty() {
-            output.pass(&mut waiting).await;
-        }
-        output.finish().await;
-    };
-    // Nobody may be reading.
-    let _ = timeout(LAST_WORDS, last).await;
-    None
-}
-
 fn lines(lines: impl IntoIterator<Item = String>) -> impl Iterator<Item = String> {
     lines.into_iter().map(|line| line + "\n")
-}
-
-/// What the main agent is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answers {
-    Nothing,
-    /// A message of the program.
-    Message,
-    /// What else has woken it.
-    Others,
 }
 
 struct Session {
@@ -217,7 +184,7 @@ struct Session {
     last_sent: MessageId,
     /// Messages that were sent and not yet answered to the end.
     unanswered: usize,
-    answers: Answers,
+    lead: Lead,
     /// How the last answer ended.
     status: u8,
 }
@@ -233,25 +200,19 @@ impl Session {
                 self.write(&line);
             }
         }
-        match kind {
-            _ if !agent.is_main() => {}
-            EventKind::UserMessage { by: Author::User, .. } => self.answers = Answers::Message,
-            EventKind::UserMessage { .. } | EventKind::Started if self.answers == Answers::Nothing => {
-                self.answers = Answers::Others;
-            }
-            EventKind::Ended { outcome } => {
-                let was = std::mem::replace(&mut self.answers, Answers::Nothing);
-                self.unanswered = self.unanswered.saturating_sub(usize::from(was == Answers::Message));
-                match judged(&mut self.judge, outcome.clone()) {
-                    Ok(answer) => {
-                        self.status = answer.status();
-                        let result = self.printer.answer(&answer);
-                        self.waiting.extend(lines(result));
-                    }
-                    Err(again) => self.send(again),
+        if !agent.is_main() {
+            return;
+        }
+        self.unanswered = self.unanswered.saturating_sub(self.lead.apply(kind));
+        if let EventKind::Ended { outcome } = kind {
+            match judged(&mut self.judge, outcome.clone()) {
+                Ok(answer) => {
+                    self.status = answer.status();
+                    let result = self.printer.answer(&answer);
+                    self.waiting.extend(lines(result));
                 }
+                Err(again) => self.send(again),
             }
-            _ => {}
         }
     }
 

@@ -15,15 +15,6 @@ use crate::message::{AgentId, sanitize_line};
 use crate::permission::{BroughtItem, FolderTrust};
 use crate::sandbox::SandboxFacts;
 
-/// What the main agent is at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lead {
-    Rests,
-    Answers,
-    /// It looks at what others had to say.
-    Woken,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct KnownFacts {
     filled: HashMap<AgentId, ContextUse>,

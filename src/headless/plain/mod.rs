@@ -24,15 +24,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 use self::exports::Exporter;
 use self::rows::lines;
 use self::session::{NextStep, Session};
+use super::exit;
 use super::input::{self, TypedLine};
+use super::leaving::leave;
 use super::output::Output;
-use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
 use crate::definition::Catalog;
 use crate::definition::skill::SkillCatalog;
@@ -76,7 +75,7 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
             return exit::FAILED;
         }
     };
-    let mut engine = tokio::spawn(conversation.drive(orders));
+    let engine = tokio::spawn(conversation.drive(orders));
     let mut session = Session::new(commands, catalog, Exporter::new(store, cwd)).listing(sessions_of, memory, skills);
     if let Some(saved) = saved {
         session.restore(&saved);
@@ -86,7 +85,10 @@ pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
     }
     let mut sources = Sources { events, typed: Some(typed), signals };
     let code = run_loop(&mut session, &mut sources, &output).await;
-    leave(session, sources, output, &mut engine).await.unwrap_or(code)
+    let Session { commands, mut renderer, waiting, .. } = session;
+    drop(commands);
+    let told = |event: &LogEvent| lines(renderer.apply(event)).collect();
+    leave(waiting, told, (sources.events, sources.signals), output, engine).await.unwrap_or(code)
 }
 
 /// Where it comes from what happens.
@@ -141,33 +143,4 @@ async fn next_line(typed: &mut Option<mpsc::Receiver<TypedLine>>) -> Option<Type
         Some(lines) => lines.recv().await,
         None => std::future::pending().await,
     }
-}
-
-/// Stops what runs, writes its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
-/// as the exit status.
-async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
-    let Session { commands, mut renderer, mut waiting, .. } = session;
-    drop(commands);
-    let mut open = true;
-    while open {
-        tokio::select! {
-            biased;
-            signal = sources.signals.next_end() => return Some(signal.exit_status()),
-            () = output.pass(&mut waiting), if !waiting.is_empty() => {}
-            Some(event) = sources.events.recv() => waiting.extend(lines(renderer.apply(&event))),
-            _ = &mut *engine => open = false,
-        }
-    }
-    while let Ok(event) = sources.events.try_recv() {
-        waiting.extend(lines(renderer.apply(&event)));
-    }
-    let last = async {
-        while !waiting.is_empty() {
-            output.pass(&mut waiting).await;
-        }
-        output.finish().await;
-    };
-    // Nobody may be reading.
-    let _ = timeout(LAST_WORDS, last).await;
-    None
 }

@@ -14,16 +14,17 @@ use tokio::time::Instant;
 use super::asked::{Asked, Typist};
 use super::choosing::ChoiceStep;
 use super::exports::Exporter;
-use super::facts::{KnownFacts, Lead};
+use super::facts::KnownFacts;
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::rewinding::Rewinding;
 use super::rows::lines;
 use super::task_list::TaskList;
-use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status};
+use crate::agent::{AgentEvent, EventKind, LogEvent, Status};
 use crate::app::{MessageIntent, SlashCommand};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
+use crate::headless::lead::Lead;
 use crate::memory::MemoryReader;
 use crate::message::{AgentId, MessageId, UsageTable, UserText};
 use crate::permission::{Answer, ApprovalId};
@@ -172,18 +173,12 @@ impl Session {
         self.write(lines);
     }
 
-    /// Keeps count of what the main agent still has to answer. It also works when only reports have woken it.
+    /// Keeps count of what the main agent still has to answer.
     pub(super) fn count(&mut self, kind: &EventKind) {
-        match kind {
-            EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
-            EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
-            EventKind::Ended { outcome } => {
-                self.last_end = Some(outcome.status);
-                let answered = std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers;
-                self.unanswered = self.unanswered.saturating_sub(usize::from(answered));
-            }
-            _ => {}
+        if let EventKind::Ended { outcome } = kind {
+            self.last_end = Some(outcome.status);
         }
+        self.unanswered = self.unanswered.saturating_sub(self.lead.apply(kind));
     }
 
     pub(super) fn order(&self, command: Command) {

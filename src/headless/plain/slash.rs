@@ -6,7 +6,6 @@
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::facts::Lead;
 use super::line_command;
 use super::rows::{agent_file, memory_rows};
 use super::session::{RETYPED, Session};
@@ -14,6 +13,7 @@ use crate::agent::{Status, WorktreeAct};
 use crate::app::{
     INIT, McpCommand, PlainSession, SANDBOX_USAGE, SandboxCommand, budget_words, change_budget, cost_words,
 };
+use crate::headless::lead::Lead;
 use crate::message::{AgentId, Spent, grouped};
 use crate::subagent::Command;
 
