@@ -12,7 +12,9 @@ use belvedere::cli::{
     Cli, EarlierSession, GivenAgents, Subcommands, agents, config, doctor, export, import, keys, mcp, models,
     permissions, replay, shell,
 };
-use belvedere::headless::{self, ControlInput, Controlled, Headless, InputFormat, MessageOptions, OutputFormat, Plain};
+use belvedere::headless::{
+    self, AnswerSchema, ControlInput, Controlled, Headless, InputFormat, MessageOptions, OutputFormat, Plain,
+};
 use belvedere::message::{self, BudgetLimit, MessageId, UserText};
 use belvedere::permission::PermissionMode;
 use belvedere::services::{
@@ -83,11 +85,11 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
     if cli.program.input_format == InputFormat::StreamJson {
         return drive(cli, front_end, secrets);
     }
-    let program = cli.program.clone();
     let demo = matches!(cli.command, Some(Subcommands::Demo)).then(|| services::DEMO_REQUEST.to_owned());
     let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format.unwrap_or_default());
     let chooses = matches!(cli.earlier.resume, Some(None));
-    let bootstrap = services::bootstrap(options(cli, front_end, secrets).map_err(usage)?).map_err(usage)?;
+    let (options, talk) = options_and_talk(cli, front_end, secrets).map_err(usage)?;
+    let bootstrap = services::bootstrap(options).map_err(usage)?;
     match front_end {
         FrontEnd::Headless => {
             // A thread reads the input.
@@ -95,7 +97,7 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
             check_limits().map_err(failed)?;
             let input = Some(io::stdin()).filter(|input| !input.is_terminal());
             let prompt = headless::with_piped(prompt.as_deref(), input, headless::FIRST_BYTE_TIMEOUT).map_err(usage)?;
-            run(print(bootstrap, prompt, format, &program)).and_then(|printed| printed).map_err(failed)
+            run(print(bootstrap, prompt, format, talk)).and_then(|printed| printed).map_err(failed)
         }
         // It has begun above.
         FrontEnd::Program => Ok(headless::exit::USAGE),
@@ -178,13 +180,9 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
         Some(directory) => directory,
         None => std::env::current_dir().context("cannot find the current folder; pass one with --cd")?,
     };
-    let mut given = cli.setup.read(&directory)?;
-    if let Some(schema) = cli.program.schema(&directory)? {
-        given.prompts.append(&schema.instructions());
-    }
     let bypass = flags.dangerously_skip_permissions.then_some(PermissionMode::BypassPermissions);
     Ok(Options {
-        given,
+        given: cli.setup.read(&directory)?,
         directory,
         model: flags.model,
         fallback_model: flags.fallback_model,
@@ -266,10 +264,28 @@ fn drive(mut cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> Result<u8, (u8
         let given = GivenAgents::read(&json).map_err(|why| usage(anyhow::anyhow!(why)))?;
         cli.agents.get_or_insert_default().0.extend(given.0);
     }
-    let program = cli.program.clone();
-    let bootstrap = services::bootstrap(options(cli, front_end, secrets).map_err(usage)?).map_err(usage)?;
+    let (options, talk) = options_and_talk(cli, front_end, secrets).map_err(usage)?;
+    let bootstrap = services::bootstrap(options).map_err(usage)?;
     services::check_trust(&bootstrap).map_err(usage)?;
-    run(converse(bootstrap, input, &program)).and_then(|answered| answered).map_err(failed)
+    run(converse(bootstrap, input, talk)).and_then(|answered| answered).map_err(failed)
+}
+
+/// How this program and another one talk.
+struct Talk {
+    flags: ProgramFlags,
+    /// What answers have to fit.
+    schema: Option<AnswerSchema>,
+}
+
+/// Reads the flags. The main agent is told of the form that its answers have to have.
+fn options_and_talk(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<(Options, Talk)> {
+    let flags = cli.program.clone();
+    let mut options = options(cli, front_end, secrets)?;
+    let schema = flags.schema(&options.directory)?;
+    if let Some(schema) = &schema {
+        options.given.prompts.append(&schema.instructions());
+    }
+    Ok((options, Talk { flags, schema }))
 }
 
 fn message_options(program: &ProgramFlags, bootstrap: &Bootstrap) -> MessageOptions {
@@ -282,10 +298,10 @@ fn message_options(program: &ProgramFlags, bootstrap: &Bootstrap) -> MessageOpti
     }
 }
 
-async fn converse(bootstrap: Bootstrap, input: ControlInput, program: &ProgramFlags) -> anyhow::Result<u8> {
+async fn converse(bootstrap: Bootstrap, input: ControlInput, talk: Talk) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let (messages, schema) = (message_options(program, &bootstrap), program.schema(&bootstrap.options.directory)?);
+    let (messages, schema) = (message_options(&talk.flags, &bootstrap), talk.schema);
     let (ceiling, skills) = (bootstrap.config.permission_mode, bootstrap.skills.catalog().clone());
     let pictures = bootstrap.store.as_ref().map(Store::pictures).unwrap_or_default();
     let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
@@ -295,15 +311,10 @@ async fn converse(bootstrap: Bootstrap, input: ControlInput, program: &ProgramFl
     Ok(code)
 }
 
-async fn print(
-    bootstrap: Bootstrap,
-    prompt: UserText,
-    format: OutputFormat,
-    program: &ProgramFlags,
-) -> anyhow::Result<u8> {
+async fn print(bootstrap: Bootstrap, prompt: UserText, format: OutputFormat, talk: Talk) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let (messages, schema) = (message_options(program, &bootstrap), program.schema(&bootstrap.options.directory)?);
+    let (messages, schema) = (message_options(&talk.flags, &bootstrap), talk.schema);
     let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
     let headless = Headless { conversation, events, session, format, messages, schema };
     let code = headless::run(headless, prompt, &mut signals).await;
