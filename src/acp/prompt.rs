@@ -12,8 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::schema::{ContentBlock, EmbeddedResourceResource, Error};
 use super::wire::invalid;
 use crate::message::{
-    FittedPicture, UserText, escape_tags, mentions, picture_mark, sanitize, sanitize_line, speaks, tag_name,
-    without_picture_marks,
+    UserText, escape_tags, mentions, picture_mark, sanitize, sanitize_line, speaks, tag_name, without_picture_marks,
 };
 use crate::session::PictureStore;
 
@@ -37,8 +36,8 @@ pub(super) fn message(blocks: Vec<ContentBlock>, cwd: &Path, pictures: &PictureS
             return Err(invalid(format!("a message has at most {MAX_PICTURES} images")));
         }
         let bytes = STANDARD.decode(data).map_err(|_| invalid("an image is not base64"))?;
-        let fitted = FittedPicture::of(bytes).map_err(|why| invalid(format!("an image cannot be sent: {why}")))?;
-        let number = pictures.keep(&fitted.bytes).map_err(|error| invalid(error.to_string()))?;
+        let attached = pictures.attach(bytes);
+        let (number, _) = attached.map_err(|why| invalid(format!("an image cannot be sent: {why}")))?;
         Ok(format!(" {} ", picture_mark(number)))
     };
     for block in blocks {

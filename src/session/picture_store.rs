@@ -11,7 +11,9 @@ use base64::Engine as _;
 
 use super::SessionError;
 use super::store::{create_private_dir, write_whole};
-use crate::message::{Attachment, Attachments, DOCUMENT_BYTES, PICTURE_FILE_BYTES, attachment_type, too_large};
+use crate::message::{
+    Attachment, Attachments, DOCUMENT_BYTES, FittedPicture, PICTURE_FILE_BYTES, attachment_type, too_large,
+};
 
 /// Where pictures are kept. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +55,14 @@ impl PictureStore {
             state.known.insert(number, picture);
         }
         Ok(number)
+    }
+
+    /// Keeps a picture as services take it: made smaller if it is too large. Returns its number, and its size and kind. The
+    /// error says of it what is wrong, and what to do: `is …`. Blocks; a large one takes a second or two.
+    pub fn attach(&self, bytes: Vec<u8>) -> Result<(u32, String), String> {
+        let picture = FittedPicture::of(bytes)?;
+        let number = self.keep(&picture.bytes).map_err(|error| format!("cannot be kept: {error}"))?;
+        Ok((number, picture.words()))
     }
 
     /// Returns those of the pictures that there are; of what files hold, these alone stay in memory. Blocks.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::app::composer::pictures::{PictureNews, PictureSource};
 use crate::config::Environment;
-use crate::message::{FittedPicture, PICTURE_FILE_BYTES, too_large};
+use crate::message::{PICTURE_FILE_BYTES, too_large};
 use crate::program::SearchPath;
 use crate::session::{PictureStore, read_picture};
 
@@ -44,9 +44,7 @@ pub(super) fn attach(source: PictureSource, pictures: Option<&PictureStore>, cwd
     };
     let kept = bytes.and_then(|bytes| {
         let pictures = pictures.ok_or("cannot be attached: this session is not saved")?;
-        let picture = FittedPicture::of(bytes)?;
-        let number = pictures.keep(&picture.bytes).map_err(|error| format!("cannot be kept: {error}"))?;
-        Ok((number, picture.words()))
+        pictures.attach(bytes)
     });
     match (kept, pasted) {
         (Ok((number, words)), _) => PictureNews::Attached { number, words },

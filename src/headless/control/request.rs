@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::definition::Catalog;
 use crate::definition::skill::SkillCatalog;
-use crate::message::{FittedPicture, UserText, picture_mark};
+use crate::message::{UserText, picture_mark};
 use crate::session::PictureStore;
 
 /// A line of the program.
@@ -171,8 +171,7 @@ impl Part {
         };
         let bytes = base64::engine::general_purpose::STANDARD.decode(data);
         let bytes = bytes.map_err(|error| format!("an image is not in base64: {error}"))?;
-        let picture = FittedPicture::of(bytes).map_err(|why| format!("an image {why}"))?;
-        pictures.keep(&picture.bytes).map(picture_mark).map_err(|error| format!("an image cannot be kept: {error}"))
+        pictures.attach(bytes).map(|(number, _)| picture_mark(number)).map_err(|why| format!("an image {why}"))
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::EventKind;
-use crate::message::{AgentId, FittedPicture, Mention, UserText, picture_mark, sanitize_line};
+use crate::message::{AgentId, Mention, UserText, picture_mark, sanitize_line};
 use crate::permission::{Access, AccessKind, Decision, Permissions};
 use crate::session::{PictureStore, read_picture};
 use crate::subagent::tree::Tree;
@@ -69,10 +69,7 @@ fn attach(path: &Path, permissions: &Permissions, pictures: &PictureStore) -> Re
     if permissions.decide(&access) != Decision::Allow {
         return Err("is out of reach here: paste its path instead, or copy it into the project".to_owned());
     }
-    let bytes = read_picture(path)?;
-    let picture = FittedPicture::of(bytes)?;
-    let number = pictures.keep(&picture.bytes).map_err(|error| format!("cannot be kept: {error}"))?;
-    Ok((number, picture.words()))
+    pictures.attach(read_picture(path)?)
 }
 
 fn resolved(name: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
