@@ -47,7 +47,7 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 10] = [
+const USED: [&str; 14] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
@@ -58,18 +58,25 @@ const USED: [&str; 10] = [
     "model",
     "fallbackModel",
     "statusLine",
+    "enabledMcpjsonServers",
+    "disabledMcpjsonServers",
+    "enableAllProjectMcpServers",
+    "enabledPlugins",
 ];
+
+/// Keys of `permissions` that count.
+const USED_PERMISSIONS: [&str; 6] =
+    ["allow", "ask", "deny", "additionalDirectories", "defaultMode", "disableBypassPermissionsMode"];
 
 /// Keys of Claude Code that do nothing here.
 #[rustfmt::skip]
-const UNUSED: [&str; 70] = [
+const UNUSED: [&str; 66] = [
     "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers", "alwaysThinkingEnabled",
     "apiKeyHelper", "attribution", "autoCompactEnabled", "autoConnectIde", "autoMemoryDirectory", "autoMemoryEnabled",
     "autoMode", "autoUpdates", "autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport",
     "blockedMarketplaces", "channelsEnabled", "claudeMdExcludes", "cleanupPeriodDays", "companyAnnouncements",
-    "defaultShell", "deniedMcpServers", "disableAutoMode", "disableDeepLinkRegistration", "disabledMcpjsonServers",
-    "disableSkillShellExecution", "editorMode", "effortLevel", "enableAllProjectMcpServers", "enabledMcpjsonServers",
-    "enabledPlugins", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
+    "defaultShell", "deniedMcpServers", "disableAutoMode", "disableDeepLinkRegistration", "disableSkillShellExecution",
+    "editorMode", "effortLevel", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
     "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID", "gcpAuthRefresh",
     "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions", "language", "minimumVersion",
     "modelOverrides", "otelHeadersHelper", "outputStyle", "pluginConfigs", "plansDirectory", "preferredNotifChannel",
@@ -87,6 +94,10 @@ impl MoreSettings {
         let mut read = Self::default();
         for (key, value) in keys {
             read.keys.push((key.clone(), kind_of(key)));
+            if let ("permissions", Value::Object(keys)) = (key.as_str(), value) {
+                let without = keys.keys().filter(|key| !USED_PERMISSIONS.contains(&key.as_str()));
+                read.keys.extend(without.map(|key| (format!("permissions.{key}"), kind_of(key))));
+            }
             match (key.as_str(), value) {
                 ("hooks", hooks) => read.hooks = Some(hooks.clone()),
                 ("disableAllHooks", Value::Bool(on)) => read.disables_hooks = *on,

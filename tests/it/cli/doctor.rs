@@ -51,6 +51,18 @@ fn a_broken_settings_file() {
 }
 
 #[test]
+fn keys_of_settings_are_named_with_what_they_do() {
+    let bench = Bench::new();
+    let text = r#"{"enabledPlugins": {}, "disabledMcpjsonServers": ["a"], "theme": "x", "modle": "y",
+        "permissions": {"deny": ["Bash(rm:*)"], "disableAutoMode": "disable", "dney": []}}"#;
+    bench.file(".claude/settings.json", text);
+    let unused = "known to Claude Code, without effect here: `theme`, `permissions.disableAutoMode`";
+    finds(&bench, "settings", "note", unused);
+    finds(&bench, "settings", "note", "unknown, without effect: `modle`, `permissions.dney`");
+    finds(&bench, "settings", "ok", "used: `enabledPlugins`, `disabledMcpjsonServers`, `permissions`");
+}
+
+#[test]
 fn a_broken_agent_and_hooks_of_a_skill_that_cannot_run() {
     let bench = Bench::new();
     bench.file(".claude/agents/empty.md", "---\nname: empty\ndescription: d\ntools: Nothing\n---\nYou.\n");
