@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::AgentId;
+use crate::message::{AgentId, reminded};
 
 /// Who wrote a message that joined a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,4 +23,10 @@ impl Author {
     pub fn is_user(&self) -> bool {
         *self == Self::User
     }
+}
+
+/// Returns what people are shown of a message of this program: its first line. The rest is for the model.
+#[must_use]
+pub fn shown_of_program(text: &str) -> &str {
+    reminded(text).unwrap_or(text).lines().next().unwrap_or_default()
 }

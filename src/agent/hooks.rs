@@ -13,13 +13,13 @@ use super::inbox::Inbox;
 use super::run::Run;
 use super::{Agent, EventKind, InboxMessage, Sink, StopCause, Urgency};
 use crate::hook::{AgentHooks, HookEvent, HookMoment, HookVerdict, hook_tool_input, hook_tool_response};
-use crate::message::{AgentId, ToolCall, ToolInput};
+use crate::message::{AgentId, ToolCall, ToolInput, reminder};
 use crate::tool::{Args, ToolOutput};
 
 /// Returns what a hook has said to a model, as it stands in a conversation.
 #[must_use]
 pub fn context_words(event: HookEvent, text: &str) -> String {
-    format!("<system-reminder>\n{} hook: {text}\n</system-reminder>", event.name())
+    reminder(&format!("{} hook: {text}", event.name()))
 }
 
 /// Whose hooks run, and where what they say goes.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::Author;
-use crate::message::{AgentId, MessageId, without_picture_marks};
+use crate::message::{AgentId, MessageId, reminder, without_picture_marks};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxMessage {
@@ -67,13 +67,12 @@ impl InboxMessage {
 
 impl Author {
     pub fn model_text(&self, text: &str) -> String {
-        let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
         match self {
             // What others quote shows no picture anew.
             Self::Program => without_picture_marks(text),
-            Self::User => format!("{text}\n\n{}", note(STEERED)),
-            Self::Parent => format!("{text}\n\n{}", note(DIRECTED)),
-            Self::Subagents(_) => format!("{}\n\n{}", note(REPORTED), without_picture_marks(text)),
+            Self::User => format!("{text}\n\n{}", reminder(STEERED)),
+            Self::Parent => format!("{text}\n\n{}", reminder(DIRECTED)),
+            Self::Subagents(_) => format!("{}\n\n{}", reminder(REPORTED), without_picture_marks(text)),
         }
     }
 }

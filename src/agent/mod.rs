@@ -45,7 +45,7 @@ mod watchdog;
 mod worktrees;
 
 pub use crate::message::Spent;
-pub use author::Author;
+pub use author::{Author, shown_of_program};
 pub use budget::Budget;
 pub use commands::CommandReporter;
 pub use context::summary::summary_in;

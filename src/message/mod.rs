@@ -62,7 +62,7 @@ pub use secret::{KeySettings, Secret};
 pub use served::{ServedKind, ServedStep};
 pub use shrinking::{FittedPicture, Thumbnail};
 pub use skill::{LoadedSkill, SkillHooks, SkillPiece};
-pub use speakers::{escape_tags, speaks, tag_name, without_speakers};
+pub use speakers::{escape_tags, reminded, reminder, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};
 pub use usage::{Spent, Usage, UsageTable};

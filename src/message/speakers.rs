@@ -4,6 +4,22 @@
 
 use std::borrow::Cow;
 
+/// What stands around words of this program in a message.
+const REMINDER: (&str, &str) = ("<system-reminder>\n", "\n</system-reminder>");
+
+/// Marks words as this program's own.
+#[must_use]
+pub fn reminder(words: &str) -> String {
+    let (opens, ends) = REMINDER;
+    format!("{opens}{words}{ends}")
+}
+
+/// Returns what a message says, if it is marked whole as this program's own.
+#[must_use]
+pub fn reminded(message: &str) -> Option<&str> {
+    message.strip_prefix(REMINDER.0)?.strip_suffix(REMINDER.1)
+}
+
 /// Tags by which services, and this program, set apart who speaks.
 const SPEAKERS: [&str; 10] = [
     "system-reminder",

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::memory::gives_memory;
-use crate::message::{Message, ToolCall, ToolInput};
+use crate::message::{Message, ToolCall, ToolInput, reminded};
 use crate::provider::Request;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -121,7 +121,7 @@ pub(super) struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     pub(super) fn read(request: &'a Request) -> Self {
         // Rules follow no instructions, and these are nobody's question.
-        let is_said = |message: &&Message| !matches!(message, Message::User { text } if gives_memory(text));
+        let is_said = |message: &&Message| !matches!(message, Message::User { text } if gives_memory(text) || reminded(text).is_some());
         let messages: Vec<&Message> = request.messages.iter().map(AsRef::as_ref).filter(is_said).collect();
         let must_end = request.tools.is_empty() || is_wrap_up(&messages);
         let start = task_start(&messages, must_end);

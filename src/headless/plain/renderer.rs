@@ -15,7 +15,7 @@ use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
 use super::task_list::{TaskList, TaskState};
 use crate::agent::{
     AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent,
-    TurnEvent, rewound_words,
+    TurnEvent, rewound_words, shown_of_program,
 };
 use crate::app::context_words;
 use crate::app::question::is_said;
@@ -342,8 +342,7 @@ impl LineRenderer {
                 self.notice(&format!("{noun} from {} arrived", names.join(", ")))
             }
             Author::Parent => self.notice(text),
-            // What follows is for the model.
-            Author::Program => self.notice(text.lines().next().unwrap_or_default()),
+            Author::Program => self.notice(shown_of_program(text)),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Owns finding mentions and the words the model reads for them. Leaves drawing and completing them to the front ends.
 //! Pure. Invariant: the user's own words stay as they were, and what names no agent means nothing.
 
-use crate::message::{UserText, sanitize_line};
+use crate::message::{UserText, reminder, sanitize_line};
 use crate::subagent::main_agent::MainAgentDefinition;
 use crate::subagent::spawn::capabilities::Delegation;
 use crate::subagent::tree::Tree;
@@ -25,7 +25,7 @@ pub fn explain(said: &UserText, names: &[String]) -> String {
             format!("The user asks you to delegate this to the agent `{name}` with the Agent tool.")
         })
         .collect();
-    format!("{text}\n\n<system-reminder>\n{}\n</system-reminder>", asks.join("\n"))
+    format!("{text}\n\n{}", reminder(&asks.join("\n")))
 }
 
 impl Tree {

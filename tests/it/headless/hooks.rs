@@ -88,6 +88,21 @@ fn a_projects_hooks_and_variables_act_only_once_they_are_trusted() {
 }
 
 #[test]
+fn what_a_hook_adds_is_shown_in_one_line_and_is_no_question_to_the_offline_model() {
+    let bench = Bench::new();
+    let hook = json!({"type": "command", "command": "echo 'it is Friday'; echo 'more for the model'"});
+    bench.at_home(".claude/settings.json", &hooks("UserPromptSubmit", "", &hook).to_string());
+    let mut session = super::plain::Session::offline(&bench);
+    session.line("where is verify_password defined?");
+    session.until("UserPromptSubmit hook: it is Friday");
+    session.until("main: The function `verify_password` at `src/lib.rs:4`");
+    session.line("/quit");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    assert!(!out.contains("system-reminder") && !out.contains("more for the model"), "{out}");
+}
+
+#[test]
 fn a_hook_that_hangs_is_ended_with_what_it_has_started() {
     let bench = Bench::new();
     let command = "sleep 300 & echo $! > ~/pid.txt; sleep 300";

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::AgentView;
-use crate::agent::{Author, EventKind, Outcome, RunMode, Spent};
+use crate::agent::{Author, EventKind, Outcome, RunMode, Spent, shown_of_program};
 use crate::app::cells::{Cell, CellId, CellKind, ToolState};
 use crate::app::report::{TagReader, ending_note};
 use crate::app::state::Phase;
@@ -84,10 +84,7 @@ impl AgentView {
         self.cells.push(match by {
             Author::User => CellKind::User { text: sanitize(text).into_owned() },
             Author::Parent => CellKind::FromParent { to: self.id, text: sanitize(text).into_owned() },
-            // What follows is for the model.
-            Author::Program => {
-                CellKind::Notice { text: sanitize_line(text.lines().next().unwrap_or_default()).into_owned() }
-            }
+            Author::Program => CellKind::Notice { text: sanitize_line(shown_of_program(text)).into_owned() },
             Author::Subagents(agents) => CellKind::Reports { of: agents.clone() },
         });
     }
