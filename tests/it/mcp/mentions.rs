@@ -270,9 +270,13 @@ async fn messages_to_one_agent_keep_their_order_while_a_server_is_slow() {
         tokio::task::yield_now().await;
     }
     std::fs::write(session.root().join("go"), "").unwrap();
-    for child in [AgentId(1), AgentId(2)] {
-        session.ended(child).await;
-    }
+    // Either may be the first.
+    let mut at_work = vec![AgentId(1), AgentId(2)];
+    let all_ended = |event: &belvedere::agent::AgentEvent| {
+        at_work.retain(|child| *child != event.agent || !matches!(event.kind, EventKind::Ended { .. }));
+        at_work.is_empty().then_some(())
+    };
+    session.wait(all_ended).await;
     let last = |task: &str| {
         let of_child = |messages: &String| messages.contains(task);
         provider.requests().iter().map(|request| format!("{:?}", request.messages)).rfind(of_child).unwrap()

@@ -195,6 +195,7 @@ async fn a_cancelled_prompt_stops_everything_and_asks_nothing_more() {
     tokio::task::spawn_blocking(move || {
         let bench = Bench::new();
         let mut editor = Editor::with_model(&bench, &base, &["--allowedTools", "Bash(sleep:*)"]);
+        let deadline = Instant::now() + Duration::from_mins(1);
         for task in ["run it", "delegate it"] {
             editor.open(bench.project.path());
             let prompt = editor.prompt(task);
@@ -204,7 +205,11 @@ async fn a_cancelled_prompt_stops_everything_and_asks_nothing_more() {
             });
             editor.cancel();
             assert_eq!(editor.answer(prompt)["result"]["stopReason"], "cancelled", "{task}");
-            assert!(!sleeps(editor.process()), "{task}");
+            // The kernel may take a moment to end what was killed.
+            while sleeps(editor.process()) {
+                assert!(Instant::now() < deadline, "{task}");
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
         assert_eq!(editor.end().0, 0);
 
