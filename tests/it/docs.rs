@@ -14,7 +14,7 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "README.md",
     "docs/agents.md",
     "docs/background.md",
@@ -22,6 +22,7 @@ const PAGES: [&str; 13] = [
     "docs/editors.md",
     "docs/headless.md",
     "docs/hooks.md",
+    "docs/install.md",
     "docs/keys.md",
     "docs/mcp.md",
     "docs/memory.md",
@@ -111,7 +112,9 @@ fn flags_are_those_of_the_command_line() {
         .flat_map(|argument| argument.get_long_and_visible_aliases().unwrap_or_default())
         .map(str::to_owned)
         .collect();
-    let pages = pages();
+    // To install it is the work of other programs, with flags of theirs.
+    let pages = PAGES.iter().filter(|page| **page != "docs/install.md").map(|page| text(page));
+    let pages = pages.collect::<Vec<_>>().join("\n");
     let mut named = flags(&pages);
     // Flags of other programs, in the examples.
     for other in ["release", "path", "open", "oneline"] {
