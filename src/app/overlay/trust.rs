@@ -20,8 +20,9 @@ pub(in crate::app) fn found(app: &mut App, trust: &FolderTrust) {
     match before {
         None if !trust.waiting().is_empty() && !app.overlay.is_open() && app.playback.is_none() => ask(app),
         Some(before) if is_answer(&before, trust) => {
-            let words = if trust.is_trusted { "trusted: in use from now on" } else { "not trusted: not used" };
-            app.out.inform(format!("{} · {words}", trust.summary()));
+            // It stays in the conversation, below the line that said that it waits.
+            let words = if trust.is_trusted { "Trusted, in use from now on" } else { "Not trusted, not used" };
+            app.notice(&format!("{words}: {}.", trust.summary()));
         }
         _ => {}
     }

@@ -34,7 +34,7 @@ fn a_folder_is_trusted_only_by_a_key_that_was_meant() {
     stage.wait(600);
     assert_eq!(stage.keys("y"), [trusts(3)]);
     stage.session(brings(3, true));
-    assert!(stage.text().contains("in use from now on"), "{}", stage.text());
+    assert!(stage.text().contains("Trusted, in use from now on: "), "{}", stage.text());
 }
 
 #[test]
