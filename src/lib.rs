@@ -58,7 +58,7 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `external` (programs that are agents), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
+//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `network` (files of certificates), `external` (programs that are agents), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch, skill}` (agent files, skills), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless`, `acp` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
@@ -91,6 +91,7 @@
 //!   it is spoken to and which variable holds its key; the **provider table** has the built-in rows and those of the user.
 //! - **Secret**: a key or a token. A **credential** is what authenticates requests; a **key source** fetches one when it is
 //!   needed: from a command, or from the system's **keyring**. **Secrets** are all texts that are masked.
+//! - **Transport**: how a service is reached beside its address: headers, and the **TLS files** of both sides.
 //! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its base is the state it
 //!   began with.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance; an **active grant** also says for which

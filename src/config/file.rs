@@ -15,6 +15,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::layer::{self, Origin, Value};
+use super::transport;
 use crate::message::{Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, Secret};
 
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
@@ -93,7 +94,7 @@ const OPEN_TABLES: [OpenTable; 6] = [
 ];
 
 /// Returns the entries of a table as they are written.
-fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<DeString<'i>>, &'t Spanned<DeValue<'i>>)> {
+pub(super) fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<DeString<'i>>, &'t Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -156,9 +157,16 @@ impl Walk<'_> {
                 self.report(span, format!("`providers.{name}` is a table: write `[providers.{name}]`"));
                 continue;
             };
+            let transport = match transport::taken(&mut keys) {
+                Ok(transport) => transport,
+                Err((span, error)) => {
+                    self.report(span, format!("`providers.{name}`: {error}. The provider is skipped."));
+                    continue;
+                }
+            };
             let settings = self.key_settings(&format!("providers.{name}"), &mut keys);
             // A service that is known already needs no row.
-            let row = if keys.is_empty() && settings.is_some() {
+            let row = if keys.is_empty() && (settings.is_some() || transport.is_some()) {
                 Ok(None)
             } else {
                 let row = ProviderRow::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
@@ -169,6 +177,7 @@ impl Walk<'_> {
                 Ok(row) => {
                     self.loaded.config.providers.extend(row);
                     self.loaded.config.service_keys.extend(settings.map(|settings| (name.to_string(), settings)));
+                    self.loaded.config.transports.extend(transport.map(|transport| (name.to_string(), transport)));
                 }
                 Err((span, error)) => {
                     self.report(span, format!("`providers.{name}`: {error}. The provider is skipped."));

@@ -13,12 +13,15 @@ mod more_settings;
 mod paths;
 mod project;
 mod settings;
+mod transport;
 mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::message::{BudgetLimit, Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings};
+use crate::message::{
+    BudgetLimit, Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, TransportSettings,
+};
 use crate::permission::PermissionMode;
 use layer::Origin;
 
@@ -70,6 +73,8 @@ pub struct Config {
     pub providers: Vec<ProviderRow>,
     /// Where services have their keys, by their names.
     pub service_keys: BTreeMap<String, KeySettings>,
+    /// How services are reached beside their addresses, by their names.
+    pub transports: BTreeMap<String, TransportSettings>,
     /// MCP servers of the user's file, each as it is written there.
     pub mcp_servers: Vec<(String, serde_json::Value)>,
 }

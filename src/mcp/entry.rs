@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::config::{CALL_TIMEOUT, McpConfig, McpScope, McpWay, START_TIMEOUT, SignInSettings};
-use super::expand::expand;
 use super::names::is_server_name;
 use super::sources::McpSources;
+use crate::message::expand_variables;
 use crate::message::format::shell_word;
 
 /// Longest name of a server, in bytes.
@@ -29,7 +29,7 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
     let entry = entry.as_object().ok_or("it is no table or object")?;
     let lookup = |variable: &str| sources.variable(variable, scope);
     let filled = |text: String| {
-        let text = expand(&text, &lookup)?;
+        let text = expand_variables(&text, &lookup)?;
         if text.contains('\0') { Err("it holds a NUL character".to_owned()) } else { Ok(text) }
     };
     let all = |list: Vec<String>| list.into_iter().map(filled).collect::<Result<Vec<_>, _>>();

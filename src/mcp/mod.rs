@@ -8,7 +8,6 @@ mod client;
 mod config;
 mod edit;
 mod entry;
-mod expand;
 mod facts;
 mod names;
 mod reading;

@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 
 use crate::network::sse::{Parser, TooLarge};
-use crate::network::{root_cause, with_certificates, without_certificates};
+use crate::network::{TlsFiles, root_cause, with_certificates, without_certificates};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_REDIRECTS: usize = 5;
@@ -47,9 +47,9 @@ async fn client(url: &Url) -> Result<Client, String> {
         Client::builder().redirect(policy).connect_timeout(CONNECT_TIMEOUT)
     };
     // On a thread: certificates are read from the disk.
-    let making = move || if is_secure { with_certificates(settings) } else { without_certificates(settings()) };
+    let making = move || if is_secure { with_certificates(&TlsFiles::default(), settings) } else { without_certificates(settings()) };
     let made = tokio::task::spawn_blocking(making).await.map_err(|error| error.to_string())?;
-    made.map_err(|error| root_cause(&error).to_string())
+    made.map_err(|error| error.to_string())
 }
 
 fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {

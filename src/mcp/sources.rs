@@ -19,9 +19,8 @@ use serde_json::{Map, Value};
 
 use super::config::{McpConfig, McpScope};
 use super::entry;
-use super::expand::expand;
 use super::names::server_prefix;
-use crate::message::{Diagnostic, sanitize_line};
+use crate::message::{Diagnostic, expand_variables, sanitize_line};
 
 /// Bytes of a project's file: a cloned repository can hold anything.
 pub(super) const MAX_PROJECT_FILE: u64 = 1 << 20;
@@ -248,7 +247,7 @@ impl McpSources {
     /// Returns which variable it cannot have.
     pub fn fill(&self, text: &str, is_projects: bool) -> Result<String, String> {
         let scope = if is_projects { McpScope::Project } else { McpScope::User };
-        expand(text, &|name| self.variable(name, scope))
+        expand_variables(text, &|name| self.variable(name, scope))
     }
 
     /// Returns `true` if `MCP_CONNECTION_NONBLOCKING` says that nothing waits for servers.

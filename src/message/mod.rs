@@ -33,7 +33,9 @@ mod skill;
 mod speakers;
 mod tool;
 mod transcript;
+mod transport;
 mod usage;
+mod variables;
 
 pub use address::is_near;
 pub use attachment::{
@@ -65,7 +67,9 @@ pub use skill::{LoadedSkill, SkillHooks, SkillPiece};
 pub use speakers::{escape_tags, reminded, reminder, speaks, tag_name, without_speakers};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};
+pub use transport::{TransportSettings, is_key_header};
 pub use usage::{Spent, Usage, UsageTable};
+pub use variables::expand_variables;
 
 use serde::{Deserialize, Serialize};
 

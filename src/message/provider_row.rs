@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use reqwest::Url;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::HeaderName;
 use serde::{Deserialize, Deserializer};
 
 use super::ServiceSearch;
@@ -14,22 +14,6 @@ use super::ServiceSearch;
 /// Names that stand for something else in the place of a provider.
 const RESERVED: [&str; 3] = ["offline", "demo", "scripted"];
 const MAX_NAME_CHARS: usize = 40;
-/// Headers that the program writes itself, or that hold what belongs into a variable.
-const OWN_HEADERS: [&str; 12] = [
-    "accept",
-    "accept-encoding",
-    "api-key",
-    "authorization",
-    "content-length",
-    "content-type",
-    "cookie",
-    "host",
-    "proxy-authorization",
-    "transfer-encoding",
-    "x-api-key",
-    "x-goog-api-key",
-];
-
 /// A service, as `[providers.NAME]` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,8 +41,6 @@ pub struct ProviderRow {
     pub key_header: Option<String>,
     /// Variable that holds a token, which is sent as `Authorization: Bearer` if there is no key.
     pub token_env: Option<String>,
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
     /// The model that is used when none is named.
     pub model: Option<String>,
     /// What it has for the words that stand for a size of model.
@@ -155,14 +137,6 @@ impl ProviderRow {
         let is_header = |name: &str| HeaderName::from_bytes(name.as_bytes()).is_ok();
         if let Some(header) = self.key_header.as_ref().filter(|header| !is_header(header)) {
             return Err(format!("`{header}` is not a header name"));
-        }
-        for (header, value) in &self.headers {
-            if OWN_HEADERS.contains(&header.to_ascii_lowercase().as_str()) {
-                return Err(format!("`{header}` cannot be set here; for a key, write `key_env` and `key_header`"));
-            }
-            if !is_header(header) || HeaderValue::from_str(value).is_err() {
-                return Err(format!("`{header}` cannot be sent as a header"));
-            }
         }
         name.clone_into(&mut self.name);
         Ok(self)

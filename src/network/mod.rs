@@ -4,32 +4,42 @@
 //! certificates, only those count.
 
 pub mod sse;
+mod tls;
 
 use std::error::Error;
 
 use reqwest::{Client, ClientBuilder};
 
-/// Builds a client that believes the system's certificates. A slim container has none of its own; then Mozilla's, as
-/// compiled in, are used. Reading them takes tens of milliseconds of disk and processor.
+pub use tls::{TlsFiles, TlsSetupError};
+
+/// Builds a client that believes the system's certificates, those of `files` and of the environment. A slim container has
+/// none of its own; then Mozilla's, as compiled in, are used. Reading them takes tens of milliseconds of disk and
+/// processor.
 ///
 /// # Errors
 /// Returns what is wrong with the certificates or the settings.
-pub fn with_certificates(settings: impl Fn() -> ClientBuilder) -> reqwest::Result<Client> {
+pub fn with_certificates(files: &TlsFiles, settings: impl Fn() -> ClientBuilder) -> Result<Client, TlsSetupError> {
     install_provider();
-    settings().build().or_else(|_| {
+    let (roots, identity) = (tls::extra_roots(files)?, tls::identity(files)?);
+    let settings = || {
+        let settings = settings().tls_certs_merge(roots.clone());
+        if let Some(identity) = identity.clone() { settings.identity(identity) } else { settings }
+    };
+    let built = settings().build().or_else(|_| {
         let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
         let roots = roots.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
         settings().tls_certs_only(roots).build()
-    })
+    });
+    Ok(built?)
 }
 
 /// Builds a client for addresses without TLS, for which no certificate is read.
 ///
 /// # Errors
 /// Returns what is wrong with the settings.
-pub fn without_certificates(settings: ClientBuilder) -> reqwest::Result<Client> {
+pub fn without_certificates(settings: ClientBuilder) -> Result<Client, TlsSetupError> {
     install_provider();
-    settings.tls_certs_only([]).build()
+    Ok(settings.tls_certs_only([]).build()?)
 }
 
 /// Makes TLS of this process that of the crate `ring`. A second installation fails, which is as good.

@@ -12,7 +12,7 @@ use super::http::{Http, is_loopback, is_private, without_secrets};
 use super::rate_limiter::RateLimiters;
 use super::service::Credential;
 use super::table::{ProviderEnv, ProviderTable, is_home};
-use super::{Model, Provider, Service, model};
+use super::{Model, Provider, Service, Transport, model};
 use crate::message::ProviderRow;
 
 /// Name of the built-in model, in the place of a service.
@@ -51,6 +51,7 @@ pub struct Endpoint {
     pub provider: Arc<ProviderRow>,
     pub base: Url,
     pub credential: Credential,
+    pub transport: Arc<Transport>,
     /// Whether the user named it, and it is not a guess.
     pub is_named: bool,
 }
@@ -67,7 +68,14 @@ pub struct ModelEndpoint {
 impl Endpoint {
     fn new(row: &Arc<ProviderRow>, env: &ProviderEnv) -> Result<Self, ChoiceError> {
         let (base, is_named) = env.base(row)?;
-        Ok(Self { provider: row.clone(), base, credential: env.credential(row), is_named })
+        let (credential, transport) = (env.credential(row), env.transport(row)?);
+        let service = Service::new(row.clone(), credential.clone());
+        if let Some(header) = service.key_header().filter(|header| transport.headers.contains_key(*header)) {
+            let (name, hint) = (&row.name, service.key_hint());
+            let words = format!("`providers.{name}`: `headers` sets `{header}`, and so does {hint}. Remove one of both.");
+            return Err(ChoiceError::Unusable { words });
+        }
+        Ok(Self { provider: row.clone(), base, credential, transport, is_named })
     }
 
     /// Returns where a service is asked that the user has access to; the address counts as named.
@@ -76,10 +84,13 @@ impl Endpoint {
         Ok(Self { is_named: endpoint.is_named || !row.local, ..endpoint })
     }
 
-    /// Returns the service as errors show it. No key goes to an address that is only guessed.
+    /// Returns the service as errors show it. No key and no header goes to an address that is only guessed.
     pub(super) fn service(&self) -> Service {
-        let credential = if self.is_named { self.credential.clone() } else { Credential::None };
-        Service::new(self.provider.clone(), credential).at(&self.base)
+        let (credential, transport) = match self.is_named {
+            true => (self.credential.clone(), self.transport.clone()),
+            false => (Credential::None, Arc::default()),
+        };
+        Service::new(self.provider.clone(), credential).over(transport).at(&self.base)
     }
 
     pub fn place(&self) -> String {
@@ -90,7 +101,7 @@ impl Endpoint {
     /// does: plain `http://` to a host that is neither this machine nor at a private address.
     pub fn exposed_host(&self) -> Option<&str> {
         let has_login = !self.base.username().is_empty() || self.base.password().is_some();
-        let has_secret = has_login || self.credential != Credential::None;
+        let has_secret = has_login || self.credential != Credential::None || !self.transport.headers.is_empty();
         let host = self.base.host_str()?;
         let is_exposed =
             has_secret && self.base.scheme() == "http" && !is_loopback(&self.base) && !is_private(&self.base);
@@ -172,14 +183,14 @@ pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
 /// is needed.
 pub fn connect(chosen: ModelEndpoint, rate_limiters: &RateLimiters) -> (Arc<dyn Provider>, Model) {
     let gate = rate_limiters.of(&chosen.endpoint);
-    let Endpoint { provider: row, base, credential, .. } = chosen.endpoint;
+    let Endpoint { provider: row, base, credential, transport, .. } = chosen.endpoint;
     let mut model = model::lookup(&row, &chosen.model);
     model.context_window = chosen.context_window.or(model.context_window);
     if is_loopback(&base) && !row.local {
         // What a gateway asks for it, if anything, is not known.
         model.price = None;
     }
-    let provider = Http::new(Service::new(row, credential), &base).behind(gate);
+    let provider = Http::new(Service::new(row, credential).over(transport), &base).behind(gate);
     provider.warm();
     (Arc::new(provider), model)
 }
@@ -225,7 +236,8 @@ fn configured(env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
 }
 
 fn local_endpoints(env: &ProviderEnv) -> Result<Vec<Endpoint>, ChoiceError> {
-    env.table.rows().filter(|row| row.local).map(|row| Endpoint::new(row, env)).collect()
+    let rows = env.table.rows().filter(|row| row.local && env.transport(row).is_ok());
+    rows.map(|row| Endpoint::new(row, env)).collect()
 }
 
 /// Chooses this service, for a wish that led to it.
@@ -236,6 +248,7 @@ fn at(
     env: &ProviderEnv,
 ) -> Result<ModelChoice, ChoiceError> {
     let provider = row.name.clone();
+    env.transport(row)?;
     if !env.has_access(row) {
         return Err(ChoiceError::MissingKey { provider, variable: row.key_hint() });
     }

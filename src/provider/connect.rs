@@ -8,9 +8,9 @@ use std::io;
 
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Url;
-use rustls::{CertificateError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 
-use super::{ErrorKind, ProviderError};
+use super::{ErrorKind, ProviderError, Service};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Proxy {
@@ -74,9 +74,9 @@ fn proxy_error(kind: ErrorKind, proxy: String, detail: String, variable: &str) -
 }
 
 /// What is wrong with a connection, and what to do.
-pub(super) type Advice = (String, &'static str);
+pub(super) type Advice = (String, String);
 
-const TRUST: &str = "Set SSL_CERT_FILE to the certificate of the authority that signed it.";
+const TRUST: &str = "Set SSL_CERT_FILE, or `ca_file` of its service, to the certificate of the authority that signed it.";
 const LEAF: &str = "Create a server certificate (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
                     sign one with this authority.";
 const RENEW: &str = "Renew it, or correct the clock.";
@@ -85,19 +85,55 @@ const LEAVE_OUT_TLS: &str = "Start the base URL with http://.";
 const USE_TLS: &str = "Start the base URL with https://.";
 const LOOK: &str = "Check the base URL and the server's certificate.";
 
-/// Returns what is wrong with TLS if that is why there is no connection.
-pub(super) fn tls_advice(error: &reqwest::Error) -> Option<Advice> {
+/// Returns what is wrong with TLS if that is why there is no answer: the connection failed, or the server has taken leave
+/// because of who we are.
+pub(super) fn tls_advice(error: &reqwest::Error, service: &Service) -> Option<Advice> {
     let cause = find::<rustls::Error>(error)?;
-    Some(match cause {
+    if let rustls::Error::AlertReceived(alert) = cause
+        && let Some(advice) = client_advice(*alert, service)
+    {
+        return Some(advice);
+    }
+    let (detail, advice) = match cause {
+        _ if !error.is_connect() => return None,
         rustls::Error::InvalidCertificate(error) => of_certificate(error),
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             ("the server does not speak TLS".to_owned(), LEAVE_OUT_TLS)
         }
         other => (other.to_string(), LOOK),
-    })
+    };
+    Some((detail, advice.to_owned()))
 }
 
-fn of_certificate(error: &CertificateError) -> Advice {
+/// Returns what to do if a server wants another certificate of ours, or one at all.
+fn client_advice(alert: AlertDescription, service: &Service) -> Option<Advice> {
+    use AlertDescription as A;
+    let table = format!("`[providers.{}]`", service.row.name);
+    match (&service.transport.files.client_cert, alert) {
+        (None, A::CertificateRequired | A::BadCertificate | A::HandshakeFailure) => Some((
+            "the server demands a client certificate".to_owned(),
+            format!("Set `client_cert` and `client_key` of {table} to files in PEM."),
+        )),
+        (
+            Some(_),
+            A::BadCertificate
+            | A::UnsupportedCertificate
+            | A::CertificateRevoked
+            | A::CertificateExpired
+            | A::CertificateUnknown
+            | A::CertificateRequired
+            | A::UnknownCA
+            | A::DecryptError
+            | A::AccessDenied,
+        ) => Some((
+            format!("the server does not accept the client certificate ({alert:?})"),
+            format!("Check `client_cert` of {table}."),
+        )),
+        _ => None,
+    }
+}
+
+fn of_certificate(error: &CertificateError) -> (String, &'static str) {
     use CertificateError as E;
     match error {
         E::UnknownIssuer | E::BadSignature => ("its certificate is not trusted".to_owned(), TRUST),
@@ -117,7 +153,7 @@ fn of_certificate(error: &CertificateError) -> Advice {
 pub(super) fn plain_advice(base: &Url, words: &str) -> Option<Advice> {
     let signs = ["invalid HTTP version", "HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port"];
     let wants_tls = base.scheme() == "http" && signs.iter().any(|sign| words.contains(sign));
-    wants_tls.then(|| ("the server speaks only TLS".to_owned(), USE_TLS))
+    wants_tls.then(|| ("the server speaks only TLS".to_owned(), USE_TLS.to_owned()))
 }
 
 /// Finds an error among those that wrap each other. An I/O error hides the one that it was made of from `source`.

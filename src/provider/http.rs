@@ -25,7 +25,7 @@ use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, 
 use super::{Model, model};
 use crate::message::{SearchForm, ServiceSearch, WireFormat};
 use crate::network::sse::EVENT_CAP;
-use crate::network::{root_cause, with_certificates, without_certificates};
+use crate::network::{TlsSetupError, root_cause, with_certificates, without_certificates};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -47,7 +47,7 @@ pub struct Http {
     base: Url,
     way: Arc<OnceLock<Result<Way, ProviderError>>>,
     /// Makes a connection of its own for each request.
-    fresh: Arc<OnceLock<Result<Client, String>>>,
+    fresh: Arc<OnceLock<Result<Client, ProviderError>>>,
     /// Whether the client may keep a connection that the server has closed meanwhile: an answer came before.
     may_be_stale: Arc<AtomicBool>,
     gate: RateLimiter,
@@ -129,8 +129,7 @@ impl Http {
     }
 
     async fn send_afresh(&self, request: RequestBuilder) -> Result<Response, ProviderError> {
-        let fresh = self.fresh.get_or_init(|| build(&self.base, 0));
-        let fresh = fresh.as_ref().map_err(|words| self.service.error(ErrorKind::Network, words))?;
+        let fresh = self.fresh.get_or_init(|| self.build(0)).as_ref().map_err(Clone::clone)?;
         let request = request.build().map_err(|error| self.broken(&error))?;
         fresh.execute(request).await.map_err(|error| self.broken(&error))
     }
@@ -151,7 +150,7 @@ impl Http {
 
     pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
         let root = root_cause(error).to_string();
-        let tls = if error.is_connect() { connect::tls_advice(error) } else { None };
+        let tls = connect::tls_advice(error, &self.service);
         // A server that has answered without TLS does not want it.
         let has_answered = self.may_be_stale.load(Ordering::Relaxed);
         let plain = || if has_answered { None } else { connect::plain_advice(&self.base, &root) };
@@ -270,9 +269,21 @@ impl Http {
     fn set_up(&self) -> &Result<Way, ProviderError> {
         self.way.get_or_init(|| {
             let proxy = if is_loopback(&self.base) { None } else { Proxy::of(&self.base)? };
-            let client =
-                build(&self.base, usize::MAX).map_err(|words| self.service.error(ErrorKind::Network, &words))?;
-            Ok(Way { client, proxy })
+            Ok(Way { client: self.build(usize::MAX)?, proxy })
+        })
+    }
+
+    /// Builds a client, which keeps at most so many idle connections for the next request. A plain-text address needs no
+    /// certificates, so none are read.
+    fn build(&self, most_idle: usize) -> Result<Client, ProviderError> {
+        let settings = || settings(&self.base, most_idle);
+        let built = match self.base.scheme() {
+            "https" => with_certificates(&self.service.transport.files, settings),
+            _ => without_certificates(settings()),
+        };
+        built.map_err(|error| match &error {
+            TlsSetupError::File { advice, .. } => self.service.tls_error((error.to_string(), advice.clone())),
+            TlsSetupError::Client(_) => self.service.error(ErrorKind::Network, &error.to_string()),
         })
     }
 }
@@ -325,14 +336,6 @@ impl Provider for Http {
             stream::events(self.clone(), answer, feed).await
         })
     }
-}
-
-/// Builds the client for one server, which keeps at most so many idle connections for the next request. A plain-text
-/// address needs no certificates, so none are read.
-fn build(base: &Url, most_idle: usize) -> Result<Client, String> {
-    let settings = || settings(base, most_idle);
-    let built = if base.scheme() == "https" { with_certificates(settings) } else { without_certificates(settings()) };
-    built.map_err(|error| format!("TLS could not be set up: {error}"))
 }
 
 fn settings(base: &Url, most_idle: usize) -> ClientBuilder {

@@ -34,6 +34,7 @@ mod signature;
 mod stream;
 pub mod table;
 mod think;
+mod transport;
 mod wire_api;
 
 pub use error::{ErrorKind, ProviderError};
@@ -43,6 +44,7 @@ pub use key::{FetchKey, KeySource};
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;
 pub use service::{Credential, DETAIL_CHARS, Service};
+pub use transport::Transport;
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {

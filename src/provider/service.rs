@@ -14,7 +14,7 @@ use super::connect::Advice;
 use super::http::is_on_own_network;
 use super::key::{FetchedKey, KeySource};
 use super::table::is_home;
-use super::{ErrorKind, ProviderError};
+use super::{ErrorKind, ProviderError, Transport};
 use crate::message::format::words_of;
 use crate::message::{ProviderRow, Secret};
 
@@ -58,6 +58,7 @@ impl Credential {
 pub struct Service {
     pub(super) row: Arc<ProviderRow>,
     pub(super) credential: Credential,
+    pub(super) transport: Arc<Transport>,
     /// What errors call it: its name, or where it is.
     shown: String,
     /// Whether it is known by its name alone.
@@ -70,7 +71,13 @@ impl Service {
     /// Returns a service that is known by its name.
     #[must_use]
     pub fn new(row: Arc<ProviderRow>, credential: Credential) -> Self {
-        Self { shown: row.name.clone(), row, credential, is_at_home: true, is_own: false }
+        Self { shown: row.name.clone(), row, credential, transport: Arc::default(), is_at_home: true, is_own: false }
+    }
+
+    /// Returns the service that is reached so.
+    #[must_use]
+    pub fn over(self, transport: Arc<Transport>) -> Self {
+        Self { transport, ..self }
     }
 
     /// Returns the service as errors show it that come from this address.
@@ -107,15 +114,8 @@ impl Service {
 
     /// Returns the headers that a request with this key carries. Returns an error if the key cannot be sent.
     pub(super) fn headers(&self, key: Option<&FetchedKey>) -> Result<HeaderMap, ProviderError> {
-        let own = self.row.headers.iter().filter_map(|(name, value)| {
-            Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
-        });
-        let mut headers: HeaderMap = own.collect();
-        let Some(key) = key else { return Ok(headers) };
-        let name = match &self.credential {
-            Credential::Token(_) => "authorization",
-            _ => self.row.key_header(),
-        };
+        let mut headers = self.transport.headers.clone();
+        let (Some(key), Some(name)) = (key, self.key_header()) else { return Ok(headers) };
         let bearer = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
         let value = HeaderValue::from_str(&format!("{bearer}{}", key.secret.expose()));
         let (Ok(name), Ok(mut value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
@@ -125,6 +125,15 @@ impl Service {
         value.set_sensitive(true);
         headers.insert(name, value);
         Ok(headers)
+    }
+
+    /// Returns the header that the key or the token goes into; `None` if there is none.
+    pub(super) fn key_header(&self) -> Option<&str> {
+        match &self.credential {
+            Credential::None => None,
+            Credential::Token(_) => Some("authorization"),
+            Credential::Key(_) | Credential::Fetched(_) => Some(self.row.key_header()),
+        }
     }
 
     /// Returns what to set so that another key is sent.
@@ -154,7 +163,7 @@ impl Service {
     fn error_after(&self, kind: ErrorKind, words: &str, wait: Option<Duration>) -> ProviderError {
         let error = ProviderError::new(kind, &self.shown, self.clean(words)).after(wait);
         let (kind, advice) = match kind {
-            ErrorKind::Authentication if self.credential == Credential::None => {
+            ErrorKind::Authentication if self.credential == Credential::None && !self.transport.has_key() => {
                 (ErrorKind::MissingKey, format!("Set {}.", self.key_hint()))
             }
             ErrorKind::Authentication => (kind, format!("Check {} and its access to this model.", self.key_hint())),
@@ -166,7 +175,7 @@ impl Service {
 
     /// Returns the error for a connection that cannot be secure.
     pub(super) fn tls_error(&self, (detail, advice): Advice) -> ProviderError {
-        ProviderError { advice: advice.to_owned(), ..self.error(ErrorKind::Tls, &detail) }
+        ProviderError { advice, ..self.error(ErrorKind::Tls, &detail) }
     }
 
     /// Returns the error for the answer to a request for `path` whose status is not a success.
@@ -195,10 +204,12 @@ impl Service {
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
     fn clean(&self, words: &str) -> String {
-        match self.credential.known().filter(|key| key.expose().len() >= LEAST_SECRET) {
-            Some(key) => words_of(&words.replace(key.expose(), "***"), DETAIL_CHARS),
-            None => words_of(words, DETAIL_CHARS),
-        }
+        let key = self.credential.known();
+        let secrets = key.iter().map(Secret::expose).chain(self.transport.secrets());
+        let clean = secrets
+            .filter(|secret| secret.len() >= LEAST_SECRET)
+            .fold(words.to_owned(), |words, secret| words.replace(secret, "***"));
+        words_of(&clean, DETAIL_CHARS)
     }
 }
 

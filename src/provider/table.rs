@@ -4,15 +4,16 @@
 //! the environment only the variables that a row names are read.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use reqwest::Url;
 
 use super::choice::ChoiceError;
 use super::http::is_loopback;
-use super::model;
 use super::service::{Credential, place};
-use crate::message::{Dialect, ProviderRow, Secret, WireFormat};
+use super::{Transport, model};
+use crate::message::{Dialect, ProviderRow, Secret, TransportSettings, WireFormat};
 
 /// The services, in the order in which one is chosen when none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +117,8 @@ pub struct ProviderEnv {
     variables: BTreeMap<String, Secret>,
     /// What the settings have for services whose variables are not set, by their names.
     credentials: BTreeMap<String, Credential>,
+    /// How services are reached beside their addresses, by their names; or why that is not known.
+    transports: BTreeMap<String, Result<Arc<Transport>, String>>,
 }
 
 impl ProviderEnv {
@@ -131,13 +134,29 @@ impl ProviderEnv {
         };
         let names = table.rows().flat_map(places).chain(table.secret_variables().map(str::to_owned));
         let variables = names.filter_map(|name| Some((name.clone(), Secret::new(&variable(&name)?)?))).collect();
-        Self { table, variables, credentials: BTreeMap::new() }
+        Self { table, variables, ..Self::default() }
     }
 
     /// Returns the same with what the settings have for services. A variable that is set counts more.
     #[must_use]
     pub fn with_credentials(self, credentials: BTreeMap<String, Credential>) -> Self {
         Self { credentials, ..self }
+    }
+
+    /// Returns the same with what the settings say of how services are reached: paths begin at `home`, and `variable` says
+    /// what the variables that headers name hold.
+    #[must_use]
+    pub fn with_transports(
+        self,
+        settings: &BTreeMap<String, TransportSettings>,
+        home: Option<&Path>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let made = settings.iter().filter_map(|(name, settings)| {
+            let row = self.table.get(name)?;
+            Some((row.name.clone(), Transport::new(settings, home, variable).map(Arc::new)))
+        });
+        Self { transports: made.collect(), ..self }
     }
 
     #[must_use]
@@ -152,7 +171,9 @@ impl ProviderEnv {
     /// Returns every key and token that is known, so that they can be kept out of logs.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
         let set = self.table.secret_variables().filter_map(|name| self.variables.get(name)).cloned();
-        set.chain(self.credentials.values().filter_map(Credential::known)).map(|key| key.expose().to_owned())
+        let keys = set.chain(self.credentials.values().filter_map(Credential::known));
+        let headers = self.transports.values().flatten().flat_map(|transport| transport.secrets());
+        keys.map(|key| key.expose().to_owned()).chain(headers.map(str::to_owned))
     }
 
     /// Returns `true` if a variable that a row names is set.
@@ -169,6 +190,15 @@ impl ProviderEnv {
         }
     }
 
+    /// Returns how the service is reached beside its address. Returns an error if that is not known.
+    pub(super) fn transport(&self, row: &ProviderRow) -> Result<Arc<Transport>, ChoiceError> {
+        match self.transports.get(&row.name) {
+            None => Ok(Arc::default()),
+            Some(Ok(transport)) => Ok(transport.clone()),
+            Some(Err(why)) => Err(ChoiceError::Unusable { words: format!("`providers.{}`: {why}.", row.name) }),
+        }
+    }
+
     /// Returns `true` if a variable says that the service is elsewhere.
     pub(super) fn is_moved(&self, row: &ProviderRow) -> bool {
         self.get(row.url_env.as_ref()).is_some()
@@ -177,12 +207,13 @@ impl ProviderEnv {
     /// Returns `true` if the service can be asked: its key is set, or it needs none. A gateway adds its own key.
     pub(super) fn has_access(&self, row: &ProviderRow) -> bool {
         let needs_key = row.key_env.is_some() || row.token_env.is_some();
-        row.local || !needs_key || self.is_moved(row) || self.credential(row) != Credential::None
+        let has_header = || self.transport(row).is_ok_and(|transport| transport.has_key());
+        row.local || !needs_key || self.is_moved(row) || self.credential(row) != Credential::None || has_header()
     }
 
-    /// Returns `true` if it is known where the service is.
+    /// Returns `true` if it is known where the service is, and how it is reached.
     pub(super) fn has_place(&self, row: &ProviderRow) -> bool {
-        self.base(row).is_ok()
+        self.base(row).is_ok() && self.transport(row).is_ok()
     }
 
     /// Returns the address of the service, and `true` if the user put it in the place of the row's own. Returns an

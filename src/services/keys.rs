@@ -4,7 +4,7 @@
 //! what the settings say to `config`. Invariants: a command runs only when its service is asked, from the home and never with a program of the
 //! project; every key is known to [`Secrets`] before anything is sent with it; no error holds one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
@@ -166,13 +166,18 @@ pub(super) fn environment(
         Some((row.name.clone(), credential(&row.name, source, &commands)))
     };
     let credentials: BTreeMap<String, Credential> = table.rows().filter_map(credential).collect();
-    let unknown = config.service_keys.keys().filter(|name| table.get(name).is_none());
+    let named: BTreeSet<&String> = config.service_keys.keys().chain(config.transports.keys()).collect();
+    let unknown = named.into_iter().filter(|name| table.get(name).is_none());
     let errors = unknown.map(|name| {
-        let error = "has a key, but there is no such service: it needs `wire` and `url`, too.";
-        Diagnostic::new(format!("`providers.{name}` {error}"))
+        Diagnostic::new(format!("`providers.{name}`: there is no such service: it needs `wire` and `url`, too."))
     });
     let errors = errors.collect();
-    let services = ProviderEnv::of_process(table).with_credentials(credentials);
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
+    let services = ProviderEnv::of_process(table).with_credentials(credentials).with_transports(
+        &config.transports,
+        commands.home.as_deref(),
+        &variable,
+    );
     secrets.learn(services.secrets());
     KeyedServices { services, engine: engine(config, environment, &commands), diagnostics: errors }
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::search::SearchQuery;
 use crate::message::{SearchEngineKind, SearchHit, SearchSettings, Secret};
-use crate::network::{root_cause, with_certificates, without_certificates};
+use crate::network::{TlsFiles, root_cause, with_certificates, without_certificates};
 
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 /// Bytes of an answer, unpacked.
@@ -184,9 +184,9 @@ impl SearchEngine {
     async fn client(&self) -> Result<Client, String> {
         let is_plain = self.url.scheme() == "http";
         let settings = || Client::builder().redirect(Policy::none()).gzip(true);
-        let build = move || if is_plain { without_certificates(settings()) } else { with_certificates(settings) };
+        let build = move || if is_plain { without_certificates(settings()) } else { with_certificates(&TlsFiles::default(), settings) };
         let built = tokio::task::spawn_blocking(build).await.map_err(|error| error.to_string())?;
-        built.map_err(|error| format!("TLS could not be set up: {error}."))
+        built.map_err(|error| format!("{error}."))
     }
 }
 

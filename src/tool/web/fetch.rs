@@ -21,7 +21,7 @@ use super::engine::SearchEngine;
 use super::markdown::{Markdown, markdown};
 use super::{MAX_URL, NOT_THE_USER};
 use crate::message::{HostPort, is_near, is_near_name};
-use crate::network::{root_cause, with_certificates, without_certificates};
+use crate::network::{TlsFiles, root_cause, with_certificates, without_certificates};
 use crate::sandbox::{HostEntry, Hosts};
 use crate::tool::limit::size;
 
@@ -183,9 +183,9 @@ impl Fetcher {
             let client = if entry == Some(HostEntry::Own) { client.no_proxy() } else { client };
             if addresses.is_empty() { client } else { client.resolve_to_addrs(&host, &addresses) }
         };
-        let build = move || if is_plain { without_certificates(settings()) } else { with_certificates(settings) };
+        let build = move || if is_plain { without_certificates(settings()) } else { with_certificates(&TlsFiles::default(), settings) };
         let built = tokio::task::spawn_blocking(build).await.map_err(|error| error.to_string())?;
-        built.map_err(|error| format!("TLS could not be set up: {error}."))
+        built.map_err(|error| format!("{error}."))
     }
 
     /// Returns the addresses of a name that may be asked. Where the user has listed the name, a proxy may know it better;

@@ -372,7 +372,7 @@ fn the_service_in_the_documentation_can_be_added() {
     let (_, rest) = page.split_once("### A service of your own").unwrap();
     let (_, rest) = rest.split_once("```toml\n").unwrap();
     let config = Place::new().user(rest.split("```").next().unwrap()).config();
-    assert_eq!(config.providers[0].headers["X-Team"], "shop");
+    assert_eq!(config.transports["cerebras"].headers["x-team"].expose(), "shop");
 }
 
 #[test]
@@ -443,12 +443,11 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
             "key_env = \"sk-12345\"\nwire = \"openai\"\nurl = \"https://h\"",
             "a variable name is made of A-Z, 0-9 and `_`; a key itself is `api_key`",
         ),
-        (
-            1,
-            12,
-            "headers = { Authorization = \"Bearer x\" }\nwire = \"openai\"\nurl = \"https://h\"",
-            "`Authorization` cannot be set here; for a key, write `key_env` and `key_header`",
-        ),
+        (2, 13, "headers = { Host = \"h\" }", "`Host` cannot be set here: it belongs to the request itself"),
+        (2, 21, "headers = { \"X-A\" = 12345 }", "a header's value is a string"),
+        (2, 13, "headers = { \"X A\" = \"hush\" }", "`X A` cannot be sent as a header"),
+        (2, 27, "headers = { X-A = \"hush\", x-a = \"hush\" }", "the header `x-a` is set twice"),
+        (2, 11, "headers = [\"hush\"]", "`headers` expects a table"),
     ] {
         let errors = Place::new().user(&format!("[providers.mine]\n{keys}\n")).errors();
         let [error] = errors.as_slice() else { panic!("{keys}: {errors:?}") };

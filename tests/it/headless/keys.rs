@@ -209,7 +209,7 @@ async fn a_key_in_the_settings_is_used_where_nothing_else_is_and_never_that_of_a
     assert_eq!(asked.sent, [KEY]);
     let said = asked.said();
     assert!(said.contains("a project may not set `providers`"), "{said}");
-    assert!(said.contains("`providers.nobody` has a key, but there is no such service"), "{said}");
+    assert!(said.contains("`providers.nobody`: there is no such service"), "{said}");
     assert!(!kept(&bench.home.path().join(".local")).contains(KEY) && !said.contains(OTHER), "{said}");
     bench.settings(&format!("[providers.openai]\napi_key = \"{KEY}\"\napi_key_command = \"echo {OTHER}\""));
     let asked = bench.go([(OTHER, says(&["ok"]))], &TINY, &[]).await;

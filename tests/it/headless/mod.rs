@@ -2,6 +2,7 @@
 
 mod acp;
 mod canaries;
+mod certificates;
 mod choosing;
 mod context;
 mod free;

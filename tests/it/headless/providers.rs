@@ -31,6 +31,7 @@ type Log = Arc<Mutex<Vec<Seen>>>;
 async fn answer(State(log): State<Log>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let (path, model) = (uri.path().to_owned(), request["model"].as_str().unwrap_or_default().to_owned());
+    let pass = headers.get("x-pass").map(|value| value.to_str().unwrap().to_owned());
     log.lock().unwrap().push(Seen { path: path.clone(), model, headers });
     let events = [("content-type", "text/event-stream")];
     if path.ends_with("/models") {
@@ -39,6 +40,10 @@ async fn answer(State(log): State<Log>, uri: Uri, headers: HeaderMap, body: Byte
     if request["model"] == "absent" {
         let error = json!({"error": {"message": "no such model"}}).to_string();
         return (axum::http::StatusCode::NOT_FOUND, error).into_response();
+    }
+    if request["model"] == "echo" {
+        let error = json!({"error": {"message": format!("nobody knows {}", pass.unwrap_or_default())}}).to_string();
+        return (axum::http::StatusCode::BAD_REQUEST, error).into_response();
     }
     if path.ends_with("/messages") {
         let message = json!({"type": "message", "content": [{"type": "text", "text": "by messages"}],
@@ -60,7 +65,7 @@ async fn ask(user: &str, project: &str, args: &[&str], env: &[(&str, &str)]) -> 
     bench.at_home(".config/belvedere/config.toml", &user.replace("{base}", &base));
     bench.file(".belvedere/config.toml", &project.replace("{base}", &base));
     let mut command = bench.command(&[&["-p", "go"], args].concat());
-    command.envs(env.iter().copied());
+    command.envs(env.iter().map(|(name, value)| (*name, value.replace("{base}", &base))));
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     server.abort();
     let seen = std::mem::take(&mut *log.lock().unwrap());
@@ -185,4 +190,46 @@ async fn a_project_cannot_add_or_redirect_a_service() {
     // Without one of the user's own, the name means nothing.
     let (output, seen) = ask("", &hostile, &["--model", "mine/tiny"], &env[..1]).await;
     assert_eq!((output.status.code(), seen.len()), (Some(1), 0), "{}", text(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_hold_what_variables_say_and_stay_out_of_all_that_is_shown() {
+    // One that authenticates stands in the place of a key.
+    let login = "[providers.gate]\nwire = \"anthropic\"\nurl = \"{base}/claude\"\nkey_env = \"GATE_ACCESS\"\n\
+                 headers = { Authorization = \"Basic ${LOGIN}\", x-team = \"${TEAM:-shop}\" }\n";
+    let (output, seen) = ask(login, "", &["--model", "gate/any"], &[("LOGIN", "bG9naW46aHVzaA")]).await;
+    assert_eq!(text(&output.stdout), "by messages\n", "{}", text(&output.stderr));
+    assert_eq!(seen[0].header("authorization"), Some("Basic bG9naW46aHVzaA"));
+    assert_eq!((seen[0].header("x-team"), seen[0].header("x-api-key")), (Some("shop"), None));
+    let (output, seen) = ask(login, "", &["--model", "gate/any"], &[]).await;
+    let said = text(&output.stderr);
+    let words = "`providers.gate`: the header `authorization` cannot be sent: the variable LOGIN is not set.";
+    assert!(said.contains(words), "{said}");
+    assert!(seen.is_empty());
+    // Not where the key goes.
+    let twice = login.replace("key_env", "key_header = \"authorization\"\nkey_env");
+    let (output, seen) = ask(&twice, "", &["--model", "gate/any"], &[KEYS[1], ("LOGIN", "bG9naW46aHVzaA")]).await;
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("`providers.gate`: `headers` sets `authorization`, and so does GATE_ACCESS. Remove one of both."),
+        "{said}"
+    );
+    assert!(seen.is_empty() && !said.contains("bG9naW46aHVzaA"));
+    // A service that is known needs no row. What its server says of a header is masked, and so is the session's log.
+    let known = "[providers.anthropic]\nheaders = { X-Pass = \"hush-hush-12345\" }\n";
+    let env = [("ANTHROPIC_BASE_URL", "{base}/claude"), ("ANTHROPIC_API_KEY", "sk-12345678")];
+    let (output, seen) = ask(known, "", &["--model", "anthropic/echo"], &env).await;
+    assert_eq!(seen[0].header("x-pass"), Some("hush-hush-12345"));
+    let said = text(&output.stderr);
+    assert!(said.contains("nobody knows ***") && !said.contains("hush-hush"), "{said}");
+    let bench = Bench::new();
+    bench.at_home(".config/belvedere/config.toml", known);
+    for shown in [["config", "get"].as_slice(), &["config", "get", "providers.anthropic.headers"], &["keys"]] {
+        let output = bench.command(shown).output().unwrap();
+        assert!(!text(&output.stdout).contains("hush-hush") && !text(&output.stderr).contains("hush-hush"));
+    }
+    // A project sends none.
+    let (output, seen) = ask("", known, &["--model", "anthropic/any"], &env).await;
+    assert!(text(&output.stderr).contains("a project may not set `providers`"), "{}", text(&output.stderr));
+    assert_eq!(seen[0].header("x-pass"), None);
 }

@@ -17,6 +17,7 @@ fn at(name: &str, base: &str) -> Endpoint {
         provider: row(name),
         base: format!("{base}/v1").parse().expect("a base"),
         credential: Credential::None,
+        transport: std::sync::Arc::default(),
         is_named: false,
     }
 }

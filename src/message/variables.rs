@@ -1,13 +1,14 @@
-//! `${VAR}` and `${VAR:-default}` in the configuration of servers.
+//! `${VAR}` and `${VAR:-default}` in what the user has configured.
 //!
 //! Owns that grammar, which is Claude Code's. Leaves which variables may be named to its caller. Invariant: a variable that
 //! is missing, or may not be named, is an error and never an empty text.
 
-/// Says what a variable holds; `Err` says why it may not be used.
-pub(super) type VariableLookup<'a> = dyn Fn(&str) -> Result<Option<String>, String> + 'a;
-
-/// Replaces the variables of a text. The error names the one that cannot be.
-pub(super) fn expand(text: &str, lookup: &VariableLookup<'_>) -> Result<String, String> {
+/// Replaces the variables of a text. `lookup` says what a variable holds, or why it may not be used. The error names the
+/// one that cannot be.
+pub fn expand_variables(
+    text: &str,
+    lookup: &dyn Fn(&str) -> Result<Option<String>, String>,
+) -> Result<String, String> {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
