@@ -91,6 +91,8 @@
 //!   it is spoken to and which variable holds its key; the **provider table** has the built-in rows and those of the user.
 //! - **Secret**: a key or a token. A **credential** is what authenticates requests; a **key source** fetches one when it is
 //!   needed: from a command, or from the system's **keyring**. **Secrets** are all texts that are masked.
+//! - **Effort**: how hard a model thinks. An **effort wish** is what was asked for, the **session effort** what holds where no
+//!   file says it; **reasoning** is both effort and tokens to think.
 //! - **Transport**: how a service is reached beside its address: headers, and the **TLS files** of both sides.
 //! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its base is the state it
 //!   began with.

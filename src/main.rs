@@ -186,6 +186,7 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
         directory,
         model: flags.model,
         fallback_model: flags.fallback_model,
+        effort: flags.effort,
         mode: flags.permission_mode.or(bypass),
         allowed: flags.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         denied: flags.disallowed_tools.into_iter().flat_map(|list| list.0).collect(),

@@ -18,7 +18,9 @@ use crate::definition::CatalogChanges;
 use crate::hook::{HookEnd, HookNotice, HookRun};
 use crate::mcp::McpFacts;
 use crate::message::format::counted;
-use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage, sanitize_line};
+use crate::message::{
+    AgentId, AssistantMessage, BudgetLimit, Effort, MessageId, ToolCall, ToolResult, Usage, sanitize_line,
+};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::permission::{FolderTrust, Preview, REPORT_QUESTION, RuleNotice};
 use crate::provider::StopReason;
@@ -154,6 +156,13 @@ pub enum SessionEvent {
         context_window: Option<u64>,
         /// One line on how the choice came about, or how to connect a model.
         note: Option<String>,
+    },
+    /// How hard the main agent's model shall think.
+    EffortChosen {
+        /// What was asked for; `None` leaves it to the service.
+        wish: Option<Effort>,
+        /// What the model takes of it, and is told.
+        sent: Option<Effort>,
     },
     /// The conversation with the main agent begins anew: what came before belongs to another one.
     Cleared,
@@ -310,6 +319,9 @@ pub enum TurnEvent {
         cost_usd: Option<f64>,
         /// Why the model stopped; `None` if it was cut off.
         stop: Option<StopReason>,
+        /// Milliseconds from the request to the first of the reply, where the agent's own model has answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        latency_ms: Option<u64>,
     },
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hook::AgentHooks;
 use crate::memory::GivenMemory;
-use crate::message::{AgentId, Effort};
+use crate::message::{AgentId, Reasoning};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
 use crate::session::{PictureStore, Secrets};
@@ -79,8 +79,8 @@ pub struct Agent {
     pub summarizer: Option<SideModel>,
     /// Who judges whether its report carries instructions, if anyone does.
     pub judge: Option<SideModel>,
-    /// How hard the model shall think; models that do not know it are not asked.
-    pub effort: Option<Effort>,
+    /// How the model shall think; models that do not know it are not asked.
+    pub reasoning: Reasoning,
     pub tools: ToolSet,
     pub place: Place,
     pub permissions: Permissions,

@@ -93,6 +93,7 @@ fn request(conversation: &Transcript, query: &SearchQuery, form: SearchForm, mod
         withheld: Arc::default(),
         max_output_tokens: ANSWER_TOKENS.min(model.max_output_tokens),
         effort: model.effort(Effort::Low).filter(|_| form == SearchForm::Tool),
+        thinking_tokens: None,
         attachments: Arc::default(),
         search: Some(SearchBounds {
             form,

@@ -69,6 +69,7 @@ fn session_event(event: &mut SessionEvent, secrets: &Secrets) {
         | SessionEvent::GrantsChanged { .. }
         | SessionEvent::SandboxChanged { .. }
         | SessionEvent::BudgetChanged { .. }
+        | SessionEvent::EffortChosen { .. }
         | SessionEvent::ModeChanged { .. }
         | SessionEvent::ModelSearch { .. }
         | SessionEvent::Cleared => {}

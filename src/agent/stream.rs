@@ -235,6 +235,7 @@ impl Ended {
 async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut Permit) -> Ended {
     let agent = run.agent;
     let mut builder = TurnBuilder::default();
+    let sent = Instant::now();
     let begun = tokio::select! {
         biased;
         () = stop.cancelled() => return Ended::Cut(builder),
@@ -267,7 +268,9 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
                 Some(Ok(event)) => {
                     last_delta = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
-                    if let Some(delta) = builder.push(event).filter(|_| call.deltas == Deltas::Shown) {
+                    let delta = builder.push(event);
+                    builder.arrived(sent.elapsed());
+                    if let Some(delta) = delta.filter(|_| call.deltas == Deltas::Shown) {
                         merged.add(run, delta).await;
                     } else if stopped {
                         merged.finish(run).await;

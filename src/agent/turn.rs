@@ -4,6 +4,7 @@
 //! clock; whatever a provider sends, the message that comes out has tool calls with unique, non-empty ids.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use crate::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, Usage};
 use crate::provider::{StopReason, StreamEvent};
@@ -14,6 +15,8 @@ pub struct Turn {
     pub usage: Usage,
     /// Why the model stopped; `None` if the reply was cut off.
     pub stop: Option<StopReason>,
+    /// How long the first of the reply took, from the request that it answers.
+    pub latency: Option<Duration>,
 }
 
 impl Turn {
@@ -41,6 +44,7 @@ pub struct TurnBuilder {
     stop: Option<StopReason>,
     /// Bytes of what the model wrote.
     received: usize,
+    latency: Option<Duration>,
 }
 
 /// Bytes of a reply for each token, where the service does not count them.
@@ -83,6 +87,13 @@ impl TurnBuilder {
             StreamEvent::Stop(stop) => self.stop = Some(stop),
         }
         None
+    }
+
+    /// Notes how long after the request the last event has come, if it is the first with something that the model wrote.
+    pub fn arrived(&mut self, after: Duration) {
+        if self.latency.is_none() && self.received > 0 {
+            self.latency = Some(after);
+        }
     }
 
     /// Returns `true` if what has come so far is text for the reader and nothing else may follow it but more: no call.
@@ -139,7 +150,7 @@ impl TurnBuilder {
                 }
             })
             .collect();
-        Turn { message: AssistantMessage { content }, usage: self.usage, stop: self.stop }
+        Turn { message: AssistantMessage { content }, usage: self.usage, stop: self.stop, latency: self.latency }
     }
 
     /// Returns what arrived of a reply that was cut off: its text. Calls that never ran, and reasoning without its
@@ -154,7 +165,7 @@ impl TurnBuilder {
                 _ => None,
             })
             .collect();
-        Turn { message: AssistantMessage { content }, usage: self.usage, stop: None }
+        Turn { message: AssistantMessage { content }, usage: self.usage, stop: None, latency: self.latency }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::agents::Folded;
 use super::keymap::Context;
 use super::overlay::rewind;
-use super::settings::{models, skills};
+use super::settings::{effort, models, skills};
 use super::{
     Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, ProgramStatus, Setup, lists,
 };
@@ -122,6 +122,7 @@ impl App {
                 self.status.model = ModelState::Chosen(model);
                 models::chosen(self);
             }
+            SessionEvent::EffortChosen { wish, sent } => effort::settled(self, *wish, *sent),
             SessionEvent::ModelSearch { place } => {
                 self.status.model = ModelState::Searching(Some(sanitize_line(place).into_owned()));
             }
@@ -197,6 +198,7 @@ impl App {
         let changed = phase != self.agents.get(event.agent).map(|agent| agent.phase);
         self.out.redraw_if(changed || self.shows(event));
         self.on_kind(event);
+        models::note_latency(self, event);
         self.on_answered_request(event);
         if folded == Folded::Ended {
             self.on_end(event.agent);

@@ -58,6 +58,7 @@ pub use self::overlay::question_form::{FormQuestion, QuestionForm};
 pub use self::overlay::rewind::rewind_remarks;
 pub use self::overlay::{agent_files, wizard};
 pub use self::settings::choices::{Arrangement, UserChoice};
+pub use self::settings::effort::effort_words;
 pub use self::settings::servers::{MCP_USAGE, McpCommand, name_prompt};
 pub use self::settings::setup::{Editing, Movement, Setup};
 pub use self::settings::skills::{skill_state, skill_words};

@@ -24,11 +24,16 @@ use super::{
 };
 use crate::agent::{KeptWorktree, Spent};
 use crate::definition::Listing;
-use crate::message::AgentId;
+use crate::message::{AgentId, Effort};
 use crate::permission::RuleNotice;
 use crate::permission::{ActiveGrant, PermissionMode};
 
 impl App {
+    /// Returns the effort that the main agent's model is told.
+    pub fn effort(&self) -> Option<Effort> {
+        self.settings.effort.sent
+    }
+
     /// Returns `true` if a frame would look different from the last one, and forgets it.
     pub fn take_dirty(&mut self) -> bool {
         self.out.take_dirty()

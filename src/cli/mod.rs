@@ -24,7 +24,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
-use crate::message::{Dollars, parse_tokens, split_list};
+use crate::message::{Dollars, Effort, parse_tokens, split_list};
 use crate::permission::{PermissionMode, Rule};
 use crate::provider::table::ProviderTable;
 
@@ -103,6 +103,10 @@ pub struct SessionFlags {
     /// Model that answers a turn if the other one is overloaded or not there; up to three, with commas between them.
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub fallback_model: Option<String>,
+
+    /// How hard the models think: low, medium, high, xhigh or max. Models that know it are told.
+    #[arg(long, value_name = "LEVEL")]
+    pub effort: Option<Effort>,
 
     /// What is allowed without asking: default (reading the project), acceptEdits (also changing its files), plan
     /// (reading only; the rest is denied), bypassPermissions (everything).

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
 
-use super::layer::{self, Origin, ROWS};
+use super::layer::{self, Origin};
+use super::rows::ROWS;
 use super::{Loaded, file};
 
 /// The last words of names whose values are secrets.

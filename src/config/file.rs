@@ -15,6 +15,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::layer::{self, Origin, Value};
+use super::rows::ROWS;
 use super::transport;
 use crate::message::{Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, Secret};
 
@@ -116,9 +117,9 @@ impl Walk<'_> {
         for (key, value) in in_order(table) {
             let name = format!("{prefix}{}", key.get_ref());
             let section = format!("{name}.");
-            let row = layer::ROWS.iter().find(|row| row.name == name);
+            let row = ROWS.iter().find(|row| row.name == name);
             let open = OPEN_TABLES.iter().find(|open| open.name == name);
-            let is_section = open.is_some() || layer::ROWS.iter().any(|row| row.name.starts_with(&section));
+            let is_section = open.is_some() || ROWS.iter().any(|row| row.name.starts_with(&section));
             match (row, open, value.get_ref()) {
                 (Some(row), _, value) => {
                     if let Err(error) = layer::set(&mut self.loaded.config, row, plain(value), self.origin) {

@@ -12,6 +12,7 @@ mod layer;
 mod more_settings;
 mod paths;
 mod project;
+mod rows;
 mod settings;
 mod transport;
 mod value;
@@ -20,7 +21,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::message::{
-    BudgetLimit, Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, TransportSettings,
+    BudgetLimit, Diagnostic, Effort, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings,
+    TransportSettings,
 };
 use crate::permission::PermissionMode;
 use layer::Origin;
@@ -40,6 +42,8 @@ pub struct Config {
     pub model: Option<String>,
     /// The models that answer a turn that an agent's own does not answer, in this order.
     pub fallback_models: Vec<String>,
+    /// How hard the models think where no agent file says it; `None` leaves it to the services.
+    pub effort: Option<Effort>,
     /// The model that summarizes conversations; `None` leaves it to the one whose conversation it is.
     pub compact_model: Option<String>,
     /// Whether the user looks at each report before it is read.
@@ -135,6 +139,8 @@ pub struct LimitSettings {
     pub report_chars: usize,
     /// Characters of one tool result that reach a model.
     pub result_chars: usize,
+    /// Tokens of an answer that may be thought, for models that are told their number; 0 is none.
+    pub thinking_tokens: Option<u32>,
     /// Characters a task must have at least.
     pub min_task_chars: usize,
     /// Percent of a model's context from which a conversation is shortened; 0 leaves it until it no longer fits.
@@ -159,6 +165,7 @@ impl Default for LimitSettings {
             wall_timeout_secs: None,
             report_chars: 8_000,
             result_chars: 50_000,
+            thinking_tokens: None,
             min_task_chars: 30,
             auto_compact_percent: 85,
             keep_days: Some(30),
@@ -265,7 +272,7 @@ fn apply_flags(config: &mut Config, flags: &Overrides) {
         config.model = Some(model.clone());
     }
     if let Some(names) = &flags.fallback_model {
-        config.fallback_models = layer::model_names(names);
+        config.fallback_models = rows::model_names(names);
     }
     config.permission_mode = flags.permission_mode.unwrap_or(config.permission_mode);
     config.limits.max_turns = flags.max_turns.unwrap_or(config.limits.max_turns);

@@ -6,7 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use super::layer::model_names;
+use super::rows::model_names;
+use crate::message::Effort;
 
 /// What a file says besides permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub struct MoreSettings {
     pub model: Option<String>,
     /// Models that stand in for that one, in their order.
     pub fallback_models: Option<Vec<String>>,
+    /// How hard the model thinks.
+    pub effort: Option<Effort>,
+    /// Whether it is to answer without thinking, where a file says either.
+    pub never_thinks: Option<bool>,
     pub status_line: Option<StatusLineCommand>,
     /// Variables for commands.
     pub variables: Vec<(String, String)>,
@@ -47,7 +52,7 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 14] = [
+const USED: [&str; 16] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
@@ -57,6 +62,8 @@ const USED: [&str; 14] = [
     "env",
     "model",
     "fallbackModel",
+    "effortLevel",
+    "alwaysThinkingEnabled",
     "statusLine",
     "enabledMcpjsonServers",
     "disabledMcpjsonServers",
@@ -70,13 +77,13 @@ const USED_PERMISSIONS: [&str; 6] =
 
 /// Keys of Claude Code that do nothing here.
 #[rustfmt::skip]
-const UNUSED: [&str; 66] = [
-    "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers", "alwaysThinkingEnabled",
+const UNUSED: [&str; 64] = [
+    "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers",
     "apiKeyHelper", "attribution", "autoCompactEnabled", "autoConnectIde", "autoMemoryDirectory", "autoMemoryEnabled",
     "autoMode", "autoUpdates", "autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport",
     "blockedMarketplaces", "channelsEnabled", "claudeMdExcludes", "cleanupPeriodDays", "companyAnnouncements",
     "defaultShell", "deniedMcpServers", "disableAutoMode", "disableDeepLinkRegistration", "disableSkillShellExecution",
-    "editorMode", "effortLevel", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
+    "editorMode", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
     "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID", "gcpAuthRefresh",
     "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions", "language", "minimumVersion",
     "modelOverrides", "otelHeadersHelper", "outputStyle", "pluginConfigs", "plansDirectory", "preferredNotifChannel",
@@ -106,9 +113,23 @@ impl MoreSettings {
                 ("fallbackModel", value) if fallback_models(value).is_some() => {
                     read.fallback_models = fallback_models(value);
                 }
+                ("effortLevel", Value::String(word)) if Effort::choice(word).is_ok() => {
+                    read.effort = Effort::choice(word).unwrap_or_default();
+                }
+                ("alwaysThinkingEnabled", Value::Bool(on)) => read.never_thinks = Some(!on),
                 ("statusLine", value) if status_line(value).is_some() => read.status_line = status_line(value),
                 ("env", Value::Object(variables)) => read.take_variables(variables),
-                ("disableAllHooks" | "allowManagedHooksOnly" | "env" | "fallbackModel" | "model" | "statusLine", _) => {
+                (
+                    "disableAllHooks"
+                    | "allowManagedHooksOnly"
+                    | "env"
+                    | "fallbackModel"
+                    | "model"
+                    | "statusLine"
+                    | "effortLevel"
+                    | "alwaysThinkingEnabled",
+                    _,
+                ) => {
                     read.errors.push(format!("`{key}` has a value that is not understood; it does nothing."));
                 }
                 _ => {}

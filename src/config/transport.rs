@@ -37,7 +37,8 @@ pub(super) fn taken(table: &mut DeTable<'_>) -> Result<Option<TransportSettings>
         is_there = true;
         let wrong = |span, words: &str| (span, words.to_owned());
         let entries = headers.get_ref().as_table();
-        let entries = entries.ok_or_else(|| wrong(headers.span(), "`headers` expects a table, { \"X-Name\" = \"value\" }"))?;
+        let entries =
+            entries.ok_or_else(|| wrong(headers.span(), "`headers` expects a table, { \"X-Name\" = \"value\" }"))?;
         for (name, value) in in_order(entries) {
             let text = value.get_ref().as_str();
             let text = text.ok_or_else(|| wrong(value.span(), "a header's value is a string"))?;

@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::layer::{ROWS, schema_of};
+use super::layer::schema_of;
+use super::rows::ROWS;
 use super::{Config, Environment, LimitSettings, variable_of};
-use crate::message::Dollars;
+use crate::message::{Dollars, Effort};
 
 /// Where a setting has its value from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,7 @@ pub fn setting_value(config: &Config, name: &str) -> Option<Value> {
         "fallback_model" => {
             json!(Some(config.fallback_models.join(", ")).filter(|names| !names.is_empty()))
         }
+        "effort" => json!(config.effort.map_or("default", Effort::name)),
         "compact_model" => json!(config.compact_model),
         "reports" => json!(if config.asks_reports { "ask" } else { "send" }),
         "judge_model" => json!(config.judge_model),
@@ -86,6 +88,7 @@ fn limit(limits: &LimitSettings, name: &str) -> Option<Value> {
         "wall_timeout_secs" => json!(limits.wall_timeout_secs.unwrap_or(0)),
         "report_chars" => json!(limits.report_chars),
         "result_chars" => json!(limits.result_chars),
+        "thinking_tokens" => json!(limits.thinking_tokens),
         "min_task_chars" => json!(limits.min_task_chars),
         "auto_compact_percent" => json!(limits.auto_compact_percent),
         "keep_days" => json!(limits.keep_days.unwrap_or(0)),

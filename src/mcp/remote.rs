@@ -47,7 +47,9 @@ async fn client(url: &Url) -> Result<Client, String> {
         Client::builder().redirect(policy).connect_timeout(CONNECT_TIMEOUT)
     };
     // On a thread: certificates are read from the disk.
-    let making = move || if is_secure { with_certificates(&TlsFiles::default(), settings) } else { without_certificates(settings()) };
+    let making = move || {
+        if is_secure { with_certificates(&TlsFiles::default(), settings) } else { without_certificates(settings()) }
+    };
     let made = tokio::task::spawn_blocking(making).await.map_err(|error| error.to_string())?;
     made.map_err(|error| error.to_string())
 }

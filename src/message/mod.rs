@@ -45,7 +45,7 @@ pub use attachment::{
 pub use budget::{BudgetLimit, Dollars, parse_tokens};
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind, line_end};
-pub use effort::Effort;
+pub use effort::{Effort, EffortWish, Reasoning};
 pub use export_format::ExportFormat;
 pub use external::ExternalProgram;
 pub use format::grouped;

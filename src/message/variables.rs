@@ -5,10 +5,7 @@
 
 /// Replaces the variables of a text. `lookup` says what a variable holds, or why it may not be used. The error names the
 /// one that cannot be.
-pub fn expand_variables(
-    text: &str,
-    lookup: &dyn Fn(&str) -> Result<Option<String>, String>,
-) -> Result<String, String> {
+pub fn expand_variables(text: &str, lookup: &dyn Fn(&str) -> Result<Option<String>, String>) -> Result<String, String> {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

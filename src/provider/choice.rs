@@ -72,7 +72,8 @@ impl Endpoint {
         let service = Service::new(row.clone(), credential.clone());
         if let Some(header) = service.key_header().filter(|header| transport.headers.contains_key(*header)) {
             let (name, hint) = (&row.name, service.key_hint());
-            let words = format!("`providers.{name}`: `headers` sets `{header}`, and so does {hint}. Remove one of both.");
+            let words =
+                format!("`providers.{name}`: `headers` sets `{header}`, and so does {hint}. Remove one of both.");
             return Err(ChoiceError::Unusable { words });
         }
         Ok(Self { provider: row.clone(), base, credential, transport, is_named })
@@ -86,9 +87,10 @@ impl Endpoint {
 
     /// Returns the service as errors show it. No key and no header goes to an address that is only guessed.
     pub(super) fn service(&self) -> Service {
-        let (credential, transport) = match self.is_named {
-            true => (self.credential.clone(), self.transport.clone()),
-            false => (Credential::None, Arc::default()),
+        let (credential, transport) = if self.is_named {
+            (self.credential.clone(), self.transport.clone())
+        } else {
+            (Credential::None, Arc::default())
         };
         Service::new(self.provider.clone(), credential).over(transport).at(&self.base)
     }
@@ -264,5 +266,6 @@ fn at(
     }
     let id = model.map(|name| model::lookup(row, name).id);
     let model = id.or_else(|| row.model.clone()).ok_or(ChoiceError::MissingModel { provider })?;
-    Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model, context_window: None }))
+    let context_window = env.listed_window(&row.name, &model);
+    Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model, context_window }))
 }

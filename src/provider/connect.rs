@@ -76,7 +76,8 @@ fn proxy_error(kind: ErrorKind, proxy: String, detail: String, variable: &str) -
 /// What is wrong with a connection, and what to do.
 pub(super) type Advice = (String, String);
 
-const TRUST: &str = "Set SSL_CERT_FILE, or `ca_file` of its service, to the certificate of the authority that signed it.";
+const TRUST: &str =
+    "Set SSL_CERT_FILE, or `ca_file` of its service, to the certificate of the authority that signed it.";
 const LEAF: &str = "Create a server certificate (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
                     sign one with this authority.";
 const RENEW: &str = "Renew it, or correct the clock.";

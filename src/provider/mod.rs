@@ -9,7 +9,9 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Attachments, Effort, Message, SearchForm, ServedStep, ServiceSearch, ToolSpec, Usage};
+use crate::message::{
+    Attachments, Effort, EffortWish, Message, SearchForm, ServedStep, ServiceSearch, ToolSpec, Usage,
+};
 
 pub mod anthropic;
 pub mod choice;
@@ -91,6 +93,8 @@ pub struct Request {
     pub max_output_tokens: u32,
     /// How hard the model shall think, as far as that can be set.
     pub effort: Option<Effort>,
+    /// How many tokens it may think, if the user has said so; 0 is for none.
+    pub thinking_tokens: Option<u32>,
     /// The pictures that its messages name, as far as the model may see them.
     pub attachments: Arc<Attachments>,
     /// What the service may search the web for before it answers; `None` lets it search for nothing.
@@ -177,15 +181,22 @@ pub struct Model {
     pub max_effort: Option<Effort>,
     /// Whether it takes [`Effort::XHigh`], if it takes more.
     pub takes_xhigh: bool,
+    /// Whether it is known how much effort its service takes for it.
+    pub is_effort_known: bool,
     /// Whether it sees pictures; `None` if nobody knows.
     pub sees: Option<bool>,
 }
 
 impl Model {
-    /// Returns the most effort at or below a wish that the model takes; `None` if it cannot be asked.
+    /// Returns the most effort at or below a wish that the model takes; `None` if it cannot be asked. One of which that is
+    /// not known is asked only if the user says so, and for no more than all that take an effort know.
     #[must_use]
-    pub fn effort(&self, wish: Effort) -> Option<Effort> {
-        let effort = wish.min(self.max_effort?);
+    pub fn effort(&self, wish: impl Into<EffortWish>) -> Option<Effort> {
+        let EffortWish { level, is_explicit } = wish.into();
+        let Some(most) = self.max_effort else {
+            return (is_explicit && !self.is_effort_known).then_some(level.min(Effort::High));
+        };
+        let effort = level.min(most);
         Some(if effort == Effort::XHigh && !self.takes_xhigh { Effort::High } else { effort })
     }
 }

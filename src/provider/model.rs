@@ -104,6 +104,7 @@ impl Model {
             price: Some(Price::FREE),
             max_effort: None,
             takes_xhigh: true,
+            is_effort_known: true,
             sees: Some(false),
         }
     }
@@ -133,6 +134,7 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         },
         max_effort: alike.and_then(Entry::most_effort),
         takes_xhigh: alike.is_none_or(|entry| entry.xhigh),
+        is_effort_known: alike.is_some(),
         sees: entry.map(|entry| entry.vision),
     }
 }

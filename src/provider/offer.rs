@@ -85,6 +85,7 @@ pub async fn offered(env: &ProviderEnv) -> Vec<OfferedModel> {
         .map(|(at, row)| async move {
             let endpoint = Endpoint::at_hand(row, env).ok().filter(|endpoint| endpoint.credential.is_at_hand())?;
             let listed = tokio::time::timeout(TIMEOUT, listed(&endpoint)).await.ok()?.ok()?;
+            env.keep_listed(row, &listed);
             let models: Vec<_> =
                 listed.iter().take(MAX_OF_ONE).map(|model| OfferedModel::listed(row, model, env)).collect();
             Some((at, models))

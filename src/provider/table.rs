@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Url;
 
 use super::choice::ChoiceError;
+use super::discover::ListedModel;
 use super::http::is_loopback;
 use super::service::{Credential, place};
 use super::{Transport, model};
@@ -119,7 +120,21 @@ pub struct ProviderEnv {
     credentials: BTreeMap<String, Credential>,
     /// How services are reached beside their addresses, by their names; or why that is not known.
     transports: BTreeMap<String, Result<Arc<Transport>, String>>,
+    listed: ListedWindows,
 }
+
+/// The sizes of contexts, in tokens, that services have listed for their models. Clones share them.
+#[derive(Debug, Clone, Default)]
+struct ListedWindows(Arc<Mutex<BTreeMap<(String, String), u64>>>);
+
+/// What services have said since makes no other choice.
+impl PartialEq for ListedWindows {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ListedWindows {}
 
 impl ProviderEnv {
     /// Reads the variables that the rows name. Blank ones count as not set.
@@ -174,6 +189,20 @@ impl ProviderEnv {
         let keys = set.chain(self.credentials.values().filter_map(Credential::known));
         let headers = self.transports.values().flatten().flat_map(|transport| transport.secrets());
         keys.map(|key| key.expose().to_owned()).chain(headers.map(str::to_owned))
+    }
+
+    /// Keeps what a service has listed, for when one of its models is named.
+    pub(super) fn keep_listed(&self, row: &ProviderRow, models: &[ListedModel]) {
+        let sized = models.iter().filter_map(|model| Some((model.id.clone(), model.context_window?)));
+        let sized = sized.map(|(id, window)| ((row.name.clone(), id), window));
+        self.listed.0.lock().unwrap_or_else(PoisonError::into_inner).extend(sized);
+    }
+
+    /// Returns the size of a model's context, if its service has listed it.
+    #[must_use]
+    pub fn listed_window(&self, provider: &str, id: &str) -> Option<u64> {
+        let listed = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.get(&(provider.to_owned(), id.to_owned())).copied()
     }
 
     /// Returns `true` if a variable that a row names is set.

@@ -23,7 +23,7 @@ use crate::definition::{
 };
 use crate::hook::{HookHandler, HookSource};
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
-use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
+use crate::message::{BudgetLimit, Diagnostic, Effort, sanitize_line};
 use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
 use crate::provider::table::ProviderEnv;
@@ -39,6 +39,8 @@ pub struct Options {
     pub model: Option<String>,
     /// The models that stand in for it for a turn, with commas between them.
     pub fallback_model: Option<String>,
+    /// How hard the models think.
+    pub effort: Option<Effort>,
     pub mode: Option<PermissionMode>,
     /// Rules of the command line: what happens without a question, what never happens.
     pub allowed: Vec<String>,

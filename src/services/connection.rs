@@ -15,7 +15,7 @@ use crate::provider::discover::{self, Miss, find_local_server};
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::{ProviderEnv, ProviderTable, any_of};
 use crate::provider::{Model, Provider, model};
-use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, effort_note, lead_connection};
+use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, SessionEffort, lead_connection};
 
 /// Returns what the first line of a session without a model says.
 fn how_to_connect() -> String {
@@ -46,7 +46,7 @@ pub(super) fn connecting(wishes: ModelPreferences, lead: LeadModel, means: Conne
         let found = find(&wishes, &means, &sink).await.map_err(|error| error.to_string());
         let (found, note, notices) = match found {
             Ok(Found { connection, note, warning }) => {
-                let (found, refused) = lead.of(connection);
+                let (found, refused) = lead.of(connection, &means.effort);
                 (found, note, [warning, refused])
             }
             Err(error) => (Err(error), None, [None, None]),
@@ -87,6 +87,7 @@ pub(super) struct ConnectMeans {
     pub(super) pace: Pace,
     pub(super) rate_limiters: RateLimiters,
     pub(super) known: KnownServers,
+    pub(super) effort: SessionEffort,
 }
 
 /// The model of the definition that the main agent works as, unless the command line names one.
@@ -98,11 +99,11 @@ pub(super) struct LeadModel {
 
 impl LeadModel {
     /// Returns who answers in the place of `found`, and what the user should know of it.
-    fn of(self, found: Connection) -> (Result<Connection, String>, Option<String>) {
+    fn of(self, found: Connection, effort: &SessionEffort) -> (Result<Connection, String>, Option<String>) {
         let Some(definition) = self.definition else { return (Ok(found), None) };
         match lead_connection(&definition, &found, &self.resolve) {
             Ok(connection) => {
-                let note = effort_note(&definition, &connection.model);
+                let note = effort.note(&definition, &connection.model);
                 (Ok(connection), note)
             }
             Err(note) => (Ok(found), Some(note)),
@@ -219,6 +220,7 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLi
             if env.is_behind_gateway(provider) {
                 model.price = None;
             }
+            model.context_window = env.listed_window(provider, &model.id).or(model.context_window);
             return Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) });
         }
         let unknown = || format!("{provider} has no model `{name}`. Leave `model` out to use the parent's.");

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use super::SessionSettings;
 use crate::agent::{Budget, Limits, SessionEvent, Sink};
-use crate::config::Config;
+use crate::config::{Config, Environment};
+use crate::message::{Effort, EffortWish};
 use crate::session::Retention;
-use crate::subagent::{ReportReview, TreeLimits};
+use crate::subagent::{ReportReview, SessionEffort, TreeLimits};
 
 pub(super) fn of_tree(config: &Config) -> TreeLimits {
     let limits = &config.limits;
@@ -45,6 +47,21 @@ pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
         auto_compact_percent: config.limits.auto_compact_percent,
         context_window: None,
     }
+}
+
+/// Returns how the models think: what the flag says, else the user's configuration, else what is set for Claude Code.
+pub(super) fn effort(
+    config: &Config,
+    settings: &SessionSettings,
+    flag: Option<Effort>,
+    environment: &Environment,
+) -> SessionEffort {
+    let own = config.effort.map(|level| EffortWish { level, is_explicit: true });
+    let variable = || environment.get("CLAUDE_CODE_EFFORT_LEVEL").and_then(|word| Effort::choice(word).ok().flatten());
+    let usual = own.or_else(|| variable().or_else(|| settings.effort()).map(EffortWish::from));
+    let variable = || environment.get("MAX_THINKING_TOKENS").and_then(|text| text.trim().parse().ok());
+    let none = settings.keeps_from_thinking().then_some(0);
+    SessionEffort::new(usual, flag, config.limits.thinking_tokens.or_else(variable).or(none))
 }
 
 /// Opens the books, and emits the limits if there are any.

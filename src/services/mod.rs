@@ -75,8 +75,8 @@ use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
 use crate::session::{SessionMeta, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, PromptEnvironment, Reconnect, SessionSkills,
-    Tree, TreeSetup, Unattended,
+    AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, PromptEnvironment, Reconnect, SessionEffort,
+    SessionSkills, Tree, TreeSetup, Unattended,
 };
 use crate::tool::{FileCopies, schema_of};
 
@@ -108,7 +108,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     say(&diagnostics, &sink).await;
     let (approvals, says) = (ApprovalQueue::default(), !options.front_end.is_for_programs() && saved.is_none());
     attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
-    let (settings_model, fallback_models) = (settings.model().map(str::to_owned), fallbacks(&config, &settings));
+    let (settings_model, fallback_models, effort) = wished(&options, &config, &settings);
     kept.agents = agent_files(options.kind, files.clone(), &sink).await;
     let made_of = permissions::MadeOf {
         options: &options,
@@ -143,6 +143,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         resolve_model: connection::resolver(services.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
         fallback_models,
+        effort,
         compact_model: config.compact_model.clone(),
         review: limits::review(&config),
         user_dirs: subagents.user_dirs,
@@ -162,7 +163,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = wishes(&options, &config, (settings_model, services));
-    let means = connect_means(options.front_end, rate_limiters, paths.as_ref());
+    let means = connect_means(options.front_end, rate_limiters, paths.as_ref(), &tree);
     let (resolve, limits) = (tree.setup().resolve_model.clone(), limits::of_main(&config, options.max_turns));
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
     let lead = LeadModel { definition: agent.clone().filter(|_| options.model.is_none()), resolve };
@@ -171,8 +172,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         None => connection::connecting(wishes, lead, means, sink),
     };
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
-    let reconnect = Some(reconnect).filter(|_| options.kind == SessionKind::Live);
-    Started { conversation: at_front(conversation, options.front_end, (agent, reconnect)), session, kept }
+    Started { conversation: at_front(conversation, &options, (agent, reconnect)), session, kept }
 }
 
 /// Returns the variables that hold keys.
@@ -215,9 +215,9 @@ async fn attend_earlier(
 }
 
 /// Returns by what a model is connected.
-fn connect_means(front_end: FrontEnd, rate_limiters: RateLimiters, paths: Option<&Paths>) -> ConnectMeans {
+fn connect_means(front_end: FrontEnd, rate_limiters: RateLimiters, paths: Option<&Paths>, tree: &Tree) -> ConnectMeans {
     let known = KnownServers::new(paths.map(|paths| paths.state_dir.as_path()));
-    ConnectMeans { pace: pace(front_end), rate_limiters, known }
+    ConnectMeans { pace: pace(front_end), rate_limiters, known, effort: tree.setup().effort.clone() }
 }
 
 /// Works the schemas out, once: the first request need not wait for that.
@@ -227,21 +227,21 @@ fn prepare_schemas(tree: &Tree) {
 }
 
 /// Returns a conversation as this front end needs it, with a main agent that works as the definition, if there is one, and
-/// with a choice of models, if there is any.
+/// with a choice of models, unless it is the demonstration.
 fn at_front(
     conversation: Conversation,
-    front_end: FrontEnd,
-    (agent, reconnect): (Option<Arc<AgentDefinition>>, Option<Reconnect>),
+    options: &Options,
+    (agent, reconnect): (Option<Arc<AgentDefinition>>, Reconnect),
 ) -> Conversation {
-    let conversation = match reconnect {
-        Some(reconnect) => conversation.reconnecting_by(reconnect),
-        None => conversation,
+    let conversation = match options.kind {
+        SessionKind::Live => conversation.reconnecting_by(reconnect),
+        SessionKind::Demo => conversation,
     };
     let conversation = match agent {
         Some(definition) => conversation.working_as(definition),
         None => conversation,
     };
-    match front_end {
+    match options.front_end {
         // Programs and editors show what happens while they wait for an answer.
         FrontEnd::Headless | FrontEnd::Program => conversation.waiting_for_reports(),
         FrontEnd::Screen | FrontEnd::Plain => conversation,
@@ -254,10 +254,17 @@ fn wishes(options: &Options, config: &Config, (settings, env): (Option<String>, 
     ModelPreferences { flag: meant(&options.model), config: meant(&config.model), settings: meant(&settings), env }
 }
 
-/// Returns the models that stand in for others: what the configuration names, else what settings files name.
-fn fallbacks(config: &Config, settings: &SessionSettings) -> Vec<String> {
+/// Returns what settings files and the configuration say of models: the one that settings files name, those that stand in
+/// for others, and how they think.
+fn wished(
+    options: &Options,
+    config: &Config,
+    settings: &SessionSettings,
+) -> (Option<String>, Vec<String>, SessionEffort) {
     let own = Some(config.fallback_models.as_slice()).filter(|named| !named.is_empty());
-    own.unwrap_or(settings.fallback_models()).to_vec()
+    let fallbacks = own.unwrap_or(settings.fallback_models()).to_vec();
+    let effort = limits::effort(config, settings, options.effort, &config::Environment::of_process());
+    (settings.model().map(str::to_owned), fallbacks, effort)
 }
 
 /// Returns how fast the offline model speaks.

@@ -10,7 +10,7 @@ use super::run_files::{run_files, trusted_as};
 use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, Effort};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 
 /// Something that a file says, and whether the file comes with the project.
@@ -31,6 +31,9 @@ pub struct SessionSettings {
     model: Option<String>,
     /// The models that stand in for it, with the same restriction.
     fallback_models: Option<Vec<String>>,
+    /// How hard it thinks, and whether it is not to think at all, with the same restriction: both have their price.
+    effort: Option<Effort>,
+    never_thinks: Option<bool>,
     /// The strongest first.
     status_lines: Vec<Said<StatusLineCommand>>,
     files: Vec<SettingsSummary>,
@@ -62,8 +65,9 @@ impl SessionSettings {
             let (more, is_projects) = (&file.more, file.tier.is_projects());
             let is_managed = file.tier == SettingsTier::Managed;
             let (path, tier, mut keys) = (file.path.clone(), file.tier, more.keys.clone());
-            let names_models = |key: &str| is_projects && (key == "model" || key == "fallbackModel");
-            for (_, kind) in keys.iter_mut().filter(|(key, _)| names_models(key)) {
+            let of_users = ["model", "fallbackModel", "effortLevel", "alwaysThinkingEnabled"];
+            let is_idle = |key: &str| is_projects && of_users.contains(&key);
+            for (_, kind) in keys.iter_mut().filter(|(key, _)| is_idle(key)) {
                 *kind = SettingsKey::Unused;
             }
             all.files.push(SettingsSummary { path, tier, keys });
@@ -89,6 +93,10 @@ impl SessionSettings {
             }
             if !is_projects && all.fallback_models.is_none() {
                 all.fallback_models.clone_from(&more.fallback_models);
+            }
+            if !is_projects {
+                all.effort = all.effort.or(more.effort);
+                all.never_thinks = all.never_thinks.or(more.never_thinks);
             }
             all.reach.only_managed |= more.only_managed_hooks && is_managed;
             let variables = more.variables.iter().cloned().map(|value| Said { value, is_projects });
@@ -171,6 +179,18 @@ impl SessionSettings {
     #[must_use]
     pub fn fallback_models(&self) -> &[String] {
         self.fallback_models.as_deref().unwrap_or_default()
+    }
+
+    /// Returns how hard they let the model think.
+    #[must_use]
+    pub fn effort(&self) -> Option<Effort> {
+        self.effort
+    }
+
+    /// Returns `true` if they keep the model from thinking.
+    #[must_use]
+    pub fn keeps_from_thinking(&self) -> bool {
+        self.never_thinks == Some(true)
     }
 
     /// Lists the files, the strongest first.

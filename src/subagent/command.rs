@@ -1,7 +1,7 @@
 //! What a front end asks of the tree of agents.
 
 use crate::agent::{RunMode, WorktreeAct};
-use crate::message::{AgentId, BudgetLimit, FileDiff, MessageId, UserText};
+use crate::message::{AgentId, BudgetLimit, Effort, FileDiff, MessageId, UserText};
 use crate::permission::{Answer, ApprovalId, BroughtItem, Grant, Holder, PermissionMode};
 use crate::sandbox::SandboxChange;
 use crate::tool::FileRewind;
@@ -103,6 +103,8 @@ pub enum Command {
         /// Its name, as `--model` takes it.
         name: String,
     },
+    /// Lets the models think so hard from the next message on; `None` goes back to what files and settings say.
+    SetEffort(Option<Effort>),
     /// Takes back what an answer allowed, in the project and in the session.
     Forget {
         grant: Grant,

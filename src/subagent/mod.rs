@@ -4,6 +4,7 @@
 //! user. Leaves the loop itself to `agent`. Invariant: a child's transcript never reaches its parent, only its report.
 
 mod command;
+mod effort;
 pub mod limits;
 mod main_agent;
 mod registry;
@@ -16,9 +17,12 @@ mod tree;
 mod workspace;
 
 pub use command::{Children, Command, PlannedFile, RewindPlan, RewindRequest};
+pub use effort::SessionEffort;
 pub use limits::TreeLimits;
-pub use main_agent::connection::{Connection, ModelRequest, ModelScope, ResolveModel, lead_connection};
-pub use main_agent::conversation::{Connecting, Conversation, Reconnect, connected};
+pub use main_agent::connection::{
+    Connecting, Connection, ModelRequest, ModelScope, Reconnect, ResolveModel, connected, lead_connection,
+};
+pub use main_agent::conversation::Conversation;
 pub use main_agent::draft::{DRAFT_CALL, drafting_agent};
 pub use main_agent::mention;
 pub use main_agent::rewind::Checkpoint;
@@ -29,7 +33,6 @@ pub use run::report;
 pub use run::review::{ReportReview, ReviewLog};
 pub use servers::{AgentServers, ServerOffer, TOOL_SEARCH};
 pub use skills::SessionSkills;
-pub use spawn::admission::effort_note;
 pub use spawn::capabilities::{Capabilities, Delegation};
 pub use spawn::memory::UserDirs;
 pub use spawn::prompt::{GivenPrompts, PromptEnvironment};

@@ -24,6 +24,7 @@ use crate::message::{AgentId, BudgetLimit, Usage, sanitize_line};
 use crate::permission::{Approver, BroughtItem, Permissions, ToolKind};
 use crate::sandbox::SandboxChange;
 use crate::session::{PictureStore, Secrets};
+use crate::subagent::effort::SessionEffort;
 use crate::subagent::limits::{Refusal, TreeLimits};
 use crate::subagent::main_agent::connection::{Connection, ResolveModel};
 use crate::subagent::registry::Registry;
@@ -78,6 +79,8 @@ pub struct TreeSetup {
     pub subagent_model: Option<String>,
     /// The models that answer a turn that an agent's own does not answer.
     pub fallback_models: Vec<String>,
+    /// How the models think.
+    pub effort: SessionEffort,
     /// The model that summarizes conversations; `None` leaves it to the one that answers.
     pub compact_model: Option<String>,
     /// Who looks at reports before they are read.

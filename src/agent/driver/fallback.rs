@@ -107,7 +107,7 @@ impl Driver<'_> {
         Request {
             model: model.id.clone(),
             max_output_tokens: model.max_output_tokens,
-            effort: self.agent.effort.and_then(|wish| model.effort(wish)),
+            effort: self.agent.reasoning.effort.and_then(|wish| model.effort(wish)),
             attachments,
             ..request.clone()
         }

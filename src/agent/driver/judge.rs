@@ -44,6 +44,7 @@ pub(in crate::agent) async fn doubt(
         withheld: Arc::default(),
         max_output_tokens: ANSWER_TOKENS.min(model.max_output_tokens),
         effort: model.effort(Effort::Low),
+        thinking_tokens: None,
         attachments: Arc::default(),
         search: None,
     };

@@ -393,16 +393,16 @@ impl<'a> Driver<'a> {
         self.transcript.push_assistant(turn.message.clone());
         let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
         self.transcript.set_counted(self.reservation.counted());
-        self.tell(turn, usage, &self.agent.model).await;
+        self.tell(turn, usage, &self.agent.model, turn.latency.map(millis)).await;
     }
 
     /// The same of a reply of another model, whose use is booked already.
     async fn keep(&mut self, turn: &Turn, usage: Usage, model: &Model) {
         self.transcript.push_assistant(turn.message.clone());
-        self.tell(turn, usage, model).await;
+        self.tell(turn, usage, model, None).await;
     }
 
-    async fn tell(&mut self, turn: &Turn, usage: Usage, model: &Model) {
+    async fn tell(&mut self, turn: &Turn, usage: Usage, model: &Model, latency_ms: Option<u64>) {
         let text = turn.message.text();
         if !text.is_empty() {
             self.last_text.clone_from(&text);
@@ -410,7 +410,8 @@ impl<'a> Driver<'a> {
         }
         let cost_usd = model.price.map(|price| price.cost(&usage));
         self.add_used(usage, cost_usd);
-        let kind = TurnEvent::Ended { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
+        let (message, stop) = (turn.message.clone(), turn.stop.clone());
+        let kind = TurnEvent::Ended { message, usage, cost_usd, stop, latency_ms };
         self.run.emit(kind).await;
     }
 

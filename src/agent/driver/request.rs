@@ -28,7 +28,8 @@ impl Driver<'_> {
             tools: tools.specs(),
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
-            effort: self.agent.effort.and_then(|wish| self.agent.model.effort(wish)),
+            effort: self.agent.reasoning.effort.and_then(|wish| self.agent.model.effort(wish)),
+            thinking_tokens: self.agent.reasoning.tokens,
             attachments: self.attachments().await,
             search: None,
         }

@@ -319,6 +319,7 @@ impl<'a> Plan<'a> {
             withheld: Arc::default(),
             max_output_tokens: u32::try_from(self.summary_tokens).unwrap_or(u32::MAX).min(model.max_output_tokens),
             effort: model.effort(Effort::Low),
+            thinking_tokens: None,
             attachments: Arc::default(),
             search: None,
         }

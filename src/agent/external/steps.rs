@@ -158,7 +158,7 @@ impl<'a> Steps<'a> {
         let call = message.tool_calls().next().cloned();
         self.transcript.push_assistant(message.clone());
         let stop = is_whole.then_some(if call.is_some() { StopReason::ToolUse } else { StopReason::EndTurn });
-        self.run.emit(TurnEvent::Ended { message, usage, cost_usd, stop }).await;
+        self.run.emit(TurnEvent::Ended { message, usage, cost_usd, stop, latency_ms: None }).await;
         call
     }
 }

@@ -12,7 +12,7 @@ pub use sandbox::{SANDBOX_USAGE, SandboxCommand};
 
 use super::composer::Candidate;
 use super::overlay::rewind;
-use super::settings::{memory, models, servers, sessions, skills};
+use super::settings::{effort, memory, models, servers, sessions, skills};
 use super::{App, Focus, Popup, lists};
 use crate::agent::WorktreeAct;
 use crate::definition::skill::ListedSkill;
@@ -50,6 +50,8 @@ pub trait PlainSession {
     fn agent_files(&mut self);
     fn tasks(&mut self);
     fn model(&mut self, name: &str);
+    /// Chooses how hard the models think.
+    fn effort(&mut self, word: &str);
     fn clear(&mut self);
     fn cost(&mut self);
     /// Puts a summary in the place of the conversation, and keeps above all what is said.
@@ -149,6 +151,11 @@ pub static COMMANDS: &[SlashCommand] = &[
         "PROVIDER/NAME",
         "NAME changes the model starting with the next message.",
         Plain::model,
+    ),
+    SlashCommand::new("effort", "[LEVEL]", "choose how hard the models think: low to max, default", effort::slash).plain_with(
+        "LEVEL",
+        "LEVEL sets how hard the models think, starting with the next message: low, medium, high, xhigh, max, default.",
+        Plain::effort,
     ),
     SlashCommand::new("mode", "[MODE]", "choose the permission mode", App::slash_mode),
     SlashCommand::new(

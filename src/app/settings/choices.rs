@@ -6,6 +6,7 @@
 use crate::app::layout::LayoutMode;
 use crate::app::lists::about_theme;
 use crate::app::outbox::Outbox;
+use crate::app::settings::effort::EffortChoice;
 use crate::app::settings::skills::SkillChoices;
 use crate::app::{Effect, MouseCapture};
 use crate::mcp::McpFacts;
@@ -36,6 +37,8 @@ pub(in crate::app) struct Settings {
     /// How the agents were placed when that was last handed on.
     arranged: Arrangement,
     mouse: MouseCapture,
+    /// How hard the models think.
+    pub(in crate::app) effort: EffortChoice,
     /// How the MCP servers are.
     pub(in crate::app) servers: Vec<McpFacts>,
     /// Which skills and commands there are.
@@ -44,8 +47,8 @@ pub(in crate::app) struct Settings {
 
 impl Settings {
     pub(in crate::app) fn new(themes: Vec<String>, theme: String, arranged: Arrangement, mouse: MouseCapture) -> Self {
-        let (servers, skills) = (Vec::new(), SkillChoices::default());
-        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse, servers, skills }
+        let (effort, servers, skills) = (EffortChoice::default(), Vec::new(), SkillChoices::default());
+        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse, effort, servers, skills }
     }
 
     pub(in crate::app) fn themes(&self) -> &[String] {

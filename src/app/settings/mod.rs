@@ -3,6 +3,7 @@
 //! Owns these facts. Leaves reading and keeping them to `tui`. Invariant: nothing here depends on an agent.
 
 pub(super) mod choices;
+pub(super) mod effort;
 pub(super) mod memory;
 pub(super) mod models;
 pub(super) mod servers;

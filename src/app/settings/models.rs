@@ -3,12 +3,15 @@
 //! Owns the list, the words of its rows and what answers if a choice comes to nothing. Leaves asking services to
 //! `services`. Invariant: a name that cannot be had changes nothing but the words that say so.
 
+use std::collections::BTreeMap;
+
+use crate::agent::{AgentEvent, EventKind, TurnEvent};
 use crate::app::keymap::Context;
 use crate::app::lists::{self, ListCell, ListEntry, ListStyle, cell};
 use crate::app::{Action, App, ListPopup, ModelFact, ModelState, Popup};
 use crate::message::columns::width;
 use crate::message::format::tokens;
-use crate::message::{AgentId, sanitize_line};
+use crate::message::{AgentId, grouped, sanitize_line};
 use crate::provider::offer::OfferedModel;
 use crate::subagent::Command;
 
@@ -19,6 +22,8 @@ pub(in crate::app) struct ModelChoices {
     is_whole: bool,
     /// The subagent that a model is chosen for; `None` is the main agent.
     subagent: Option<AgentId>,
+    /// Milliseconds that the last reply of a model has taken to begin, by what the model is shown as.
+    latencies: BTreeMap<String, u64>,
     /// Who answered before a choice that is under way, and the name that was chosen.
     wanted: Option<(Option<ModelFact>, String)>,
 }
@@ -109,7 +114,10 @@ pub(in crate::app) fn title(app: &App) -> String {
     match (app.models.subagent.and_then(|id| app.agents.get(id)), app.status().model.chosen()) {
         (Some(agent), _) => format!("model of {}, starting with its next run", agent.name),
         (_, Some(model)) if model.provider == model.display => format!("model · now {}", model.display),
-        (_, Some(model)) => format!("model · now {} ({})", model.display, model.provider),
+        (_, Some(model)) => {
+            let effort = app.effort().map(|effort| format!(", effort {effort}")).unwrap_or_default();
+            format!("model · now {} ({}){effort}", model.display, model.provider)
+        }
         (_, None) => "model".to_owned(),
     }
 }
@@ -123,11 +131,22 @@ fn is_present(app: &App, model: &OfferedModel) -> bool {
     present.is_some_and(|present| present.provider == model.provider && present.display == model.display)
 }
 
+/// Notes how fast a model has answered.
+pub(in crate::app) fn note_latency(app: &mut App, event: &AgentEvent) {
+    let EventKind::Turn(TurnEvent::Ended { latency_ms: Some(latency), .. }) = &event.kind else { return };
+    let model = match app.status.model.chosen().filter(|_| event.agent.is_main()) {
+        Some(model) => Some(model.display.clone()),
+        None => app.agents.get(event.agent).map(|agent| agent.model.clone()),
+    };
+    app.models.latencies.extend(model.map(|model| (model, *latency)));
+}
+
 pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListEntry> {
     let all: Vec<&OfferedModel> = app.models.matching(query).collect();
     let widest = |of: fn(&OfferedModel) -> &str, most: usize| {
         all.iter().map(|model| width(of(model))).max().unwrap_or(0).min(most)
     };
+    let is_timed = all.iter().any(|model| app.models.latencies.contains_key(&model.display));
     let (name, provider) = (widest(|model| &model.id, 40), widest(|model| &model.provider, 14));
     let row = |model: &&OfferedModel| {
         let here = is_present(app, model);
@@ -137,6 +156,10 @@ pub(in crate::app) fn entries(app: &App, query: &str, columns: u16) -> Vec<ListE
         cells.push(cell(format!("  {}", sanitize_line(&model.provider)), ListStyle::Muted).wide(provider + 2));
         if columns >= 50 {
             cells.push(cell(format!("  {window:>9}"), ListStyle::Muted));
+        }
+        if is_timed && columns >= 70 {
+            let latency = app.models.latencies.get(&model.display).map(|latency| format!("{} ms", grouped(*latency)));
+            cells.push(cell(format!("  {:>9}", latency.unwrap_or_default()), ListStyle::Muted));
         }
         cells.push(cell(format!("  {}", price(model)), ListStyle::Muted));
         ListEntry::new(model.name(), cells)
@@ -161,7 +184,8 @@ fn dollars(amount: f64) -> String {
 pub(in crate::app) fn head(app: &App) -> String {
     let now = match &app.status.model {
         ModelState::Chosen(_) if app.models.models.is_empty() => "fetching the models".to_owned(),
-        ModelState::Chosen(_) => "prices per million tokens".to_owned(),
+        ModelState::Chosen(_) if app.models.latencies.is_empty() => "prices per million tokens".to_owned(),
+        ModelState::Chosen(_) => "prices per million tokens · ms until the last reply began".to_owned(),
         ModelState::Searching(None) => "Still looking for a model.".to_owned(),
         ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
         ModelState::Missing(reason) => format!("No model connected. {reason}"),

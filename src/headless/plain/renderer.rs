@@ -17,8 +17,8 @@ use crate::agent::{
     AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent,
     TurnEvent, rewound_words, shown_of_program,
 };
-use crate::app::context_words;
 use crate::app::question::is_said;
+use crate::app::{context_words, effort_words};
 use crate::message::format::seconds;
 use crate::message::{AgentId, reveal_line, sanitize, sanitize_line, summary_of};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -82,6 +82,7 @@ impl LineRenderer {
                 lines.extend(note.iter().flat_map(|note| self.notice(note)));
                 lines
             }
+            SessionEvent::EffortChosen { wish, sent } => self.notice(&effort_words(None, *wish, *sent)),
             SessionEvent::NoModel { reason } => self.notice(reason),
             SessionEvent::Cleared => {
                 let (commands, kept) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.kept));

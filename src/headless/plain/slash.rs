@@ -14,7 +14,7 @@ use crate::app::{
     INIT, McpCommand, PlainSession, SANDBOX_USAGE, SandboxCommand, budget_words, change_budget, cost_words,
 };
 use crate::headless::lead::Lead;
-use crate::message::{AgentId, Spent, grouped};
+use crate::message::{AgentId, Effort, Spent, grouped};
 use crate::subagent::Command;
 
 /// Why a command that gives up a guard is not carried out.
@@ -37,6 +37,13 @@ impl PlainSession for Session {
 
     fn model(&mut self, name: &str) {
         self.order(Command::UseModel { agent: AgentId::MAIN, name: name.to_owned() });
+    }
+
+    fn effort(&mut self, word: &str) {
+        match Effort::choice(word) {
+            Ok(effort) => self.order(Command::SetEffort(effort)),
+            Err(why) => self.notice(&why),
+        }
     }
 
     /// Begins a new conversation, at the second time if that stops agents.

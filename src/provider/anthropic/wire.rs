@@ -108,6 +108,7 @@ enum Thinking {
     Enabled {
         budget_tokens: u32,
     },
+    Disabled,
 }
 
 #[derive(Serialize)]
@@ -251,6 +252,8 @@ impl<'a> MessagesBody<'a> {
 impl Thinking {
     fn of(request: &Request, turns: &[Turn<'_>]) -> Option<Self> {
         match model::thinking_of(&request.model)? {
+            // Many that decide themselves think unasked.
+            model::Thinking::Adaptive if request.thinking_tokens == Some(0) => Some(Self::Disabled),
             model::Thinking::Adaptive => Some(Self::Adaptive { display: "summarized" }),
             model::Thinking::Budget if goes_on_without_thought(turns) => None,
             model::Thinking::Budget => budget(request).map(|budget_tokens| Self::Enabled { budget_tokens }),
@@ -261,6 +264,10 @@ impl Thinking {
 /// Returns how many of the output tokens may be thought: a part of them, since the answer needs room as well.
 fn budget(request: &Request) -> Option<u32> {
     let most = request.max_output_tokens;
+    if let Some(tokens) = request.thinking_tokens {
+        let has_room = tokens > 0 && most >= 2 * MIN_BUDGET;
+        return has_room.then(|| tokens.clamp(MIN_BUDGET, most - MIN_BUDGET));
+    }
     let share = match request.effort {
         Some(Effort::Low) => most / 8,
         Some(Effort::Medium) => most / 4,

@@ -167,13 +167,18 @@ fn thinking(request: &Request) -> Option<ThinkingConfig> {
         Effort::Medium => "medium",
         Effort::High | Effort::XHigh | Effort::Max => "high",
     };
-    let (thinking_budget, thinking_level) = match model::thinking_of(&request.model)? {
-        model::Thinking::Adaptive => (None, request.effort.map(level)),
-        model::Thinking::Budget => {
+    let thinking = model::thinking_of(&request.model);
+    let (thinking_budget, thinking_level) = match (thinking, request.thinking_tokens) {
+        (Some(model::Thinking::Budget), Some(tokens)) => (Some(i64::from(tokens.min(MAX_BUDGET))), None),
+        (Some(model::Thinking::Budget), None) => {
             (Some(request.effort.map_or(UP_TO_THE_MODEL, |effort| budget(request, effort))), None)
         }
+        // It thinks as little as it can.
+        (Some(model::Thinking::Adaptive), Some(0)) => (None, Some(level(Effort::Low))),
+        (Some(model::Thinking::Adaptive), _) => (None, request.effort.map(level)),
+        (None, _) => (None, Some(level(request.effort?))),
     };
-    Some(ThinkingConfig { include_thoughts: true, thinking_budget, thinking_level })
+    Some(ThinkingConfig { include_thoughts: thinking_budget != Some(0), thinking_budget, thinking_level })
 }
 
 /// Returns how many of the output tokens may be thought: a part of them, since the answer needs room as well.

@@ -33,12 +33,14 @@ pub(super) fn normalised(base: &Url) -> Url {
 pub fn request_body(
     request: &Request,
     dialect: Dialect,
-    _may_think: bool,
+    may_think: bool,
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    let json = serde_json::to_vec(&wire::ChatBody::new(request, dialect))
+    let json = serde_json::to_vec(&wire::ChatBody::new(request, dialect, may_think))
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))?;
+    let thinking = (may_think && request.effort.is_some()).then_some(Feature::Thinking);
     let documents = has_documents(request).then_some(Feature::Documents);
-    Ok((json, documents.into_iter().chain(has_pictures(request).then_some(Feature::Pictures)).collect()))
+    let pictures = has_pictures(request).then_some(Feature::Pictures);
+    Ok((json, [thinking, documents, pictures].into_iter().flatten().collect()))
 }
 
 pub fn feed(service: Service) -> Feed {

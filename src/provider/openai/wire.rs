@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Dialect, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult};
+use crate::message::{
+    AssistantMessage, Block, Dialect, Effort, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult,
+};
 use crate::provider::Request;
 use crate::provider::wire_api::{PendingPictures, WireInput, identifier, result_text};
 
@@ -21,6 +23,8 @@ pub(super) struct ChatBody<'a> {
     max_tokens: u32,
     stream: bool,
     stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +129,8 @@ struct Call<'a> {
 }
 
 impl<'a> ChatBody<'a> {
-    pub(super) fn new(request: &'a Request, dialect: Dialect) -> Self {
+    /// Returns the request with the setting for reasoning if it may have it.
+    pub(super) fn new(request: &'a Request, dialect: Dialect, may_think: bool) -> Self {
         let tools = request.tools.iter().map(|spec| Tool::Function {
             name: &spec.name,
             description: &spec.description,
@@ -136,6 +141,7 @@ impl<'a> ChatBody<'a> {
             max_tokens: request.max_output_tokens,
             stream: true,
             stream_options: StreamOptions { include_usage: true },
+            reasoning_effort: request.effort.filter(|_| may_think).map(Effort::name),
             tools: tools.collect(),
             web_search_options: searches(request, SearchForm::Options).then_some(NoOptions {}),
             plugins: searches(request, SearchForm::Plugin).then_some(Plugin::Web {}).into_iter().collect(),

@@ -113,7 +113,7 @@ impl<'a> ResponsesBody<'a> {
     /// Returns the request with the settings for reasoning if it may have them.
     pub(super) fn new(request: &'a Request, may_think: bool) -> Self {
         // A model that does not reason refuses the settings, and reasoning of another one.
-        let reasons = may_think && model::can_reason(&request.model);
+        let reasons = may_think && (model::can_reason(&request.model) || request.effort.is_some());
         let effort = request.effort.map(|effort| effort.min(Effort::XHigh).name());
         // The service reads tools from its cache as long as they are the same, also where none may be called.
         let offered = if request.tools.is_empty() { &request.withheld } else { &request.tools };

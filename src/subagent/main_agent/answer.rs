@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 use crate::agent::{Agent, Author, EventKind, Outcome, Status, compact, run};
 use crate::message::{AgentId, MessageId, Transcript, UserText};
 use crate::subagent::main_agent::MainAgent;
-use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::main_agent::connection::Connecting;
 use crate::subagent::tree::Tree;
 
 /// What the main agent does with its conversation.

@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+
 use crate::agent::SideModel;
 use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
@@ -16,6 +19,17 @@ use crate::subagent::limits::Refusal;
 pub struct Connection {
     pub provider: Arc<dyn Provider>,
     pub model: Arc<Model>,
+}
+
+/// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
+pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
+
+/// Finds the model that the user names in mid-session.
+pub type Reconnect = Arc<dyn Fn(String) -> Connecting + Send + Sync>;
+
+/// Returns a connection that is known from the start.
+pub fn connected(connection: Connection) -> Connecting {
+    async move { Ok(connection) }.boxed().shared()
 }
 
 /// A model that someone named.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -16,7 +15,7 @@ use crate::definition::AgentDefinition;
 use crate::memory::GivenMemory;
 use crate::message::{AgentId, MessageId, Transcript, UserText};
 use crate::subagent::main_agent::answer::{Answered, Answering, CompactRequest, Task};
-use crate::subagent::main_agent::connection::Connection;
+use crate::subagent::main_agent::connection::{Connecting, Reconnect};
 use crate::subagent::main_agent::hooks::{IdleClock, SessionHooks, end_session};
 use crate::subagent::main_agent::preparing::{Prepared, Preparing};
 use crate::subagent::main_agent::rewind::{Checkpoint, beginning};
@@ -28,12 +27,6 @@ use crate::subagent::tools::offer::Offers;
 use crate::subagent::tree::Tree;
 use crate::subagent::{Children, Command, RewindRequest};
 use crate::tool::{EndedBy, Freshness};
-
-/// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
-pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
-
-/// Finds the model that the user names in mid-session.
-pub type Reconnect = Arc<dyn Fn(String) -> Connecting + Send + Sync>;
 
 /// The name of the main agent in what other agents read.
 const MAIN: &str = "main";
@@ -132,6 +125,7 @@ impl Conversation {
     /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
     pub async fn drive(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         self.greet();
+        self.announce_effort(false);
         let mut idle = IdleClock::of(&self.tree, &self.definition);
         loop {
             tokio::select! {
@@ -249,11 +243,12 @@ impl Conversation {
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
             Command::UseModel { agent, name } if agent.is_main() => self.use_model(name),
             Command::UseModel { agent, name } => self.tree.use_model(agent, &name).await,
-            Command::Forget { grant, holder } => self.tree.setup().permissions.forget(&grant, &holder),
-            Command::Draft { wish } => {
-                while self.drafts.try_join_next().is_some() {}
-                self.drafts.spawn(self.tree.clone().draft(self.connecting.clone(), wish));
+            Command::SetEffort(effort) => {
+                self.tree.setup().effort.choose(effort);
+                self.announce_effort(true);
             }
+            Command::Forget { grant, holder } => self.tree.setup().permissions.forget(&grant, &holder),
+            Command::Draft { wish } => self.spawn(self.tree.clone().draft(self.connecting.clone(), wish)),
             Command::Worktree { branch, act } => {
                 while self.harvests.try_join_next().is_some() {}
                 self.harvests.spawn(self.tree.clone().harvest(branch, act));
@@ -265,12 +260,23 @@ impl Conversation {
         }
     }
 
+    /// Starts what waits for a model, and goes with the conversation.
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        while self.drafts.try_join_next().is_some() {}
+        self.drafts.spawn(task);
+    }
+
+    /// Says how hard the main agent thinks, once it is known who answers; with `always`, also if nothing says it.
+    fn announce_effort(&mut self, always: bool) {
+        let (tree, definition) = (self.tree.clone(), self.definition.clone());
+        self.spawn(tree.announce_effort(self.connecting.clone(), definition, always));
+    }
+
     /// Hands a message to an agent in the background, once there is a model.
     fn hand_off(&mut self, task: String) {
-        while self.drafts.try_join_next().is_some() {}
         let capabilities = self.tree.main_capabilities(&self.definition, None);
         let (connecting, offers) = (self.connecting.clone(), self.offers.clone());
-        self.drafts.spawn(self.tree.clone().hand_off(connecting, capabilities, offers, task));
+        self.spawn(self.tree.clone().hand_off(connecting, capabilities, offers, task));
     }
 
     /// Lets the main agent go on where it was interrupted.
@@ -309,6 +315,7 @@ impl Conversation {
             }
         };
         self.connecting = connecting.boxed().shared();
+        self.announce_effort(false);
     }
 
     fn interrupt(&self, cause: StopCause) {
@@ -486,9 +493,4 @@ const TOGETHER: Duration = Duration::from_millis(50);
 async fn reports(tree: &Tree) {
     tree.inbox().woken().await;
     sleep(TOGETHER).await;
-}
-
-/// Returns a connection that is known from the start.
-pub fn connected(connection: Connection) -> Connecting {
-    async move { Ok(connection) }.boxed().shared()
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Bounds, Cancel, EventKind, Outcome, RunMode, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
-use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::main_agent::connection::Connecting;
 use crate::subagent::main_agent::main_parent;
 use crate::subagent::spawn::SpawnRequest;
 use crate::subagent::tree::Tree;

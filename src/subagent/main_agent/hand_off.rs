@@ -6,7 +6,7 @@
 use crate::agent::{EventKind, RunMode};
 use crate::message::{AgentId, MessageId};
 use crate::subagent::limits::Refusal;
-use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::main_agent::connection::Connecting;
 use crate::subagent::main_agent::main_parent;
 use crate::subagent::spawn::SpawnRequest;
 use crate::subagent::spawn::capabilities::Capabilities;

@@ -25,7 +25,6 @@ use crate::message::AgentId;
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::Connection;
 use crate::subagent::main_agent::hooks::SessionHooks;
-use crate::subagent::spawn::admission::effort_of;
 use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::spawn::hooks::hooks_of;
 use crate::subagent::spawn::memory::AgentMemory;
@@ -131,7 +130,7 @@ impl Tree {
             judge: None,
             provider: connection.provider,
             model: connection.model,
-            effort: effort.or_else(|| lead.definition.as_deref().and_then(effort_of)),
+            reasoning: setup.effort.of_main(effort, &lead.definition),
             tools: self.offered_tools(own.clone()),
             place: setup.place.clone(),
             permissions,

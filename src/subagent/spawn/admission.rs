@@ -9,8 +9,7 @@ use std::sync::Arc;
 use crate::agent::{Agent, AtEnd, Cancel, ExternalAgent, ExternalSessionName, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
 use crate::memory::GivenMemory;
-use crate::message::{AgentId, Effort, ExternalProgram, canonical_name, sanitize_line};
-use crate::provider::Model;
+use crate::message::{AgentId, ExternalProgram, canonical_name, sanitize_line};
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
@@ -76,7 +75,7 @@ impl Tree {
         }
         let capabilities = above.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
-        let notes = [note, effort_note(&definition, &connection.model), idle_note(&definition)];
+        let notes = [note, self.setup().effort.note(&definition, &connection.model), idle_note(&definition)];
         let missing = self.preloaded(&definition).1;
         let notes = notes.into_iter().flatten().chain(server_notes).chain(missing).collect();
         let isolation = input.isolation.or(definition.isolation);
@@ -282,7 +281,7 @@ impl Tree {
             fallbacks,
             summarizer,
             judge,
-            effort: terms.effort.or_else(|| effort_of(&spec.definition)),
+            reasoning: setup.effort.of_subagent(terms.effort, &spec.definition),
             tools: if external.is_some() { ToolSet::default() } else { self.offered_tools(own.clone()) },
             place,
             permissions,
@@ -309,33 +308,6 @@ impl Tree {
         let template = AgentTemplate { agent: kept, own, isolation: isolation.map(|_| spec) };
         (agent, template)
     }
-}
-
-/// The effort of services that are asked for none.
-const USUAL_EFFORT: Effort = Effort::High;
-
-/// Returns how hard an agent of this definition thinks. A stranger's file does not let it think harder, and so cost more,
-/// than it would if nobody asked.
-pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
-    let is_of_project = definition.source.tier.is_of_project();
-    definition.effort.map(|effort| if is_of_project { effort.min(USUAL_EFFORT) } else { effort })
-}
-
-/// Says that an agent gets less effort than its definition asks for.
-pub fn effort_note(definition: &AgentDefinition, model: &Model) -> Option<String> {
-    let wish = definition.effort?;
-    let may = effort_of(definition)?;
-    let taken = model.effort(may);
-    if taken == Some(wish) {
-        return None;
-    }
-    let words = taken.map_or_else(|| "no effort is set".to_owned(), |taken| format!("using `{taken}`"));
-    let name = sanitize_line(&definition.name);
-    Some(if may == wish || taken != Some(may) {
-        format!("{name}: {} does not support effort `{may}`; {words}.", sanitize_line(&model.display))
-    } else {
-        format!("{name} is a project agent and may not raise effort to `{wish}`; {words}.")
-    })
 }
 
 /// Refuses what another program would not keep to.

@@ -184,7 +184,9 @@ impl SearchEngine {
     async fn client(&self) -> Result<Client, String> {
         let is_plain = self.url.scheme() == "http";
         let settings = || Client::builder().redirect(Policy::none()).gzip(true);
-        let build = move || if is_plain { without_certificates(settings()) } else { with_certificates(&TlsFiles::default(), settings) };
+        let build = move || {
+            if is_plain { without_certificates(settings()) } else { with_certificates(&TlsFiles::default(), settings) }
+        };
         let built = tokio::task::spawn_blocking(build).await.map_err(|error| error.to_string())?;
         built.map_err(|error| format!("{error}."))
     }

@@ -183,7 +183,9 @@ impl Fetcher {
             let client = if entry == Some(HostEntry::Own) { client.no_proxy() } else { client };
             if addresses.is_empty() { client } else { client.resolve_to_addrs(&host, &addresses) }
         };
-        let build = move || if is_plain { without_certificates(settings()) } else { with_certificates(&TlsFiles::default(), settings) };
+        let build = move || {
+            if is_plain { without_certificates(settings()) } else { with_certificates(&TlsFiles::default(), settings) }
+        };
         let built = tokio::task::spawn_blocking(build).await.map_err(|error| error.to_string())?;
         built.map_err(|error| format!("{error}."))
     }

@@ -75,7 +75,10 @@ fn facts(ctx: &RenderContext<'_>, columns: usize, lowest: u8) -> Vec<Span<'stati
     let mut facts: Vec<(String, Style, u8)> = Vec::new();
     facts.push((status.place(), theme.muted, 1));
     match &status.model {
-        ModelState::Chosen(model) => facts.push((model.display.clone(), theme.text, 4)),
+        ModelState::Chosen(model) => {
+            facts.push((model.display.clone(), theme.text, 4));
+            facts.extend(ctx.app.effort().map(|effort| (effort.name().to_owned(), theme.muted, 3)));
+        }
         ModelState::Searching(place) => {
             let place = place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
             facts.push((format!("looking for a model{place}{}", ctx.glyphs.ellipsis), theme.faint, 4));

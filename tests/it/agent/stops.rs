@@ -10,7 +10,7 @@ use belvedere::agent::{
     ToolEvent, TurnEvent,
 };
 use belvedere::memory::GivenMemory;
-use belvedere::message::{AgentId, Message, Transcript};
+use belvedere::message::{AgentId, Message, Reasoning, Transcript};
 use belvedere::permission::{Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions, ToolKind};
 use belvedere::provider::scripted::Scripted;
 use belvedere::session::Secrets;
@@ -354,7 +354,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         model: Arc::new(model()),
         fallbacks: Arc::default(),
         summarizer: None,
-        effort: None,
+        reasoning: Reasoning::default(),
         tools: standard_tools(),
         place: Place { cwd: root.clone(), project: root.clone(), origin: root.clone() },
         permissions: permissions.clone(),

@@ -10,7 +10,7 @@ use super::{agent, defined, last_of_main, reply, results, script};
 use crate::support::{Parts, Session, git};
 
 /// A definition that came with the project.
-fn of_project(head: &str) -> AgentDefinition {
+pub(super) fn of_project(head: &str) -> AgentDefinition {
     let source = Source { tier: Tier::ProjectClaude, path: None };
     AgentDefinition { source, ..defined(head) }
 }

@@ -1,9 +1,10 @@
 //! Stream events become messages, and messages become steps.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use belvedere::agent::turn::{MAX_CONTINUATIONS, Step, Turn, TurnBuilder, next_step};
-use belvedere::message::{AgentId, Block, ToolInput};
+use belvedere::message::{AgentId, Block, ToolInput, Usage};
 use belvedere::provider::{StopReason, StreamEvent};
 
 fn fold(events: Vec<StreamEvent>) -> Turn {
@@ -20,6 +21,21 @@ fn start(index: usize, id: &str) -> StreamEvent {
 
 fn input(index: usize, json: &str) -> StreamEvent {
     StreamEvent::ToolCallDelta { index, json: json.to_owned() }
+}
+
+#[test]
+fn a_reply_begins_with_the_first_that_the_model_has_written() {
+    let mut builder = TurnBuilder::default();
+    let events = [StreamEvent::Usage(Usage { input: 7, ..Usage::default() }), start(0, "a"), input(0, "{}")];
+    for (event, seconds) in events.into_iter().zip(1..) {
+        builder.push(event);
+        builder.arrived(Duration::from_secs(seconds));
+    }
+    assert_eq!(builder.finish(AgentId::MAIN, &mut HashSet::new()).latency, Some(Duration::from_secs(2)));
+    let mut silent = TurnBuilder::default();
+    silent.push(StreamEvent::Stop(StopReason::EndTurn));
+    silent.arrived(Duration::from_secs(1));
+    assert_eq!(silent.cut().latency, None);
 }
 
 #[test]

@@ -73,6 +73,7 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
             usage: Usage::default(),
             cost_usd: None,
             stop: None,
+            latency_ms: None,
         })),
         call.clone().prop_map(|call| tool_started(call, "Grep", "x")),
         call.clone().prop_map(|call| tool_started(call, "Agent", "x")),
@@ -451,7 +452,7 @@ fn a_reply_that_was_cut_off_says_so_at_its_end() {
     stage.says(0, "It begins well and");
     let message = AssistantMessage { content: vec![Block::Text { text: "It begins well and".to_owned() }] };
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None }));
+    stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None, latency_ms: None }));
     let text = stage.text();
     let (said, mark) = (text.find("It begins well and"), text.find("cut off: the reply"));
     assert!(said.is_some() && said < mark, "{text}");

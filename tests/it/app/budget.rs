@@ -10,7 +10,13 @@ use crate::screens::stage::Stage;
 
 fn turn(input: u64, cost_usd: Option<f64>) -> EventKind {
     let usage = Usage { input, output: 100, ..Usage::default() };
-    EventKind::Turn(TurnEvent::Ended { message: AssistantMessage::default(), usage, cost_usd, stop: None })
+    EventKind::Turn(TurnEvent::Ended {
+        message: AssistantMessage::default(),
+        usage,
+        cost_usd,
+        stop: None,
+        latency_ms: None,
+    })
 }
 
 /// A main agent with a known price and one subagent with an unknown one.
@@ -101,7 +107,13 @@ fn an_estimate_is_marked_wherever_it_is_shown() {
     let mut stage = two(140, 40);
     let usage = Usage { input: 5_300, output: 100, estimated: true, ..Usage::default() };
     let message = AssistantMessage::default();
-    stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: Some(0.02), stop: None }));
+    stage.main(EventKind::Turn(TurnEvent::Ended {
+        message,
+        usage,
+        cost_usd: Some(0.02),
+        stop: None,
+        latency_ms: None,
+    }));
     stage.session(SessionEvent::BudgetChanged { limit: BudgetLimit { tokens: Some(50_000), usd: None } });
     let text = stage.text();
     assert!(text.contains("~35.5k tok ~$0.23+?") && text.contains("~14.5k tok left"), "{text}");

@@ -1,8 +1,8 @@
 //! Choosing a model inside: a list of what the services offer, and names.
 
-use belvedere::agent::SessionEvent;
+use belvedere::agent::{EventKind, SessionEvent, TurnEvent};
 use belvedere::app::{Effect, Event};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, AssistantMessage, Effort, Usage};
 use belvedere::provider::Price;
 use belvedere::provider::offer::OfferedModel;
 use belvedere::subagent::Command;
@@ -135,4 +135,66 @@ fn the_model_of_one_agent_is_chosen_from_the_list_in_its_pane() {
     assert!(stage.text().contains("model · now"), "in the composer it is the main agent's\n{}", stage.text());
     let effects = stage.keys("gpt<enter>");
     assert_eq!(used(&effects), [(AgentId::MAIN, "openai/gpt-5-mini")]);
+}
+
+#[test]
+fn a_model_that_has_answered_shows_how_fast() {
+    let mut stage = Stage::new(120, 30).with_model();
+    let replied = |latency_ms| {
+        let (message, usage) = (AssistantMessage::default(), Usage::default());
+        EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None, latency_ms })
+    };
+    let row = |stage: &mut Stage, name: &str| {
+        stage.keys("/model<enter>");
+        offered(stage);
+        let text = stage.text();
+        stage.keys("<esc>");
+        text.lines().find(|line| line.contains(name)).unwrap().to_owned()
+    };
+    assert!(!row(&mut stage, "claude-sonnet-5-5").contains(" ms"));
+    for (latency, shown) in [(Some(412), "412 ms"), (None, "412 ms"), (Some(1_300), "1,300 ms")] {
+        stage.main(replied(latency));
+        let sonnet = row(&mut stage, "claude-sonnet-5-5");
+        assert!(sonnet.contains(shown) && sonnet.contains("$2 in"), "{sonnet}");
+    }
+    assert!(!row(&mut stage, "claude-opus-5-5").contains(" ms"));
+}
+
+fn efforts(effects: &[Effect]) -> Vec<Option<Effort>> {
+    let chosen = |effect: &Effect| match effect {
+        Effect::Command(Command::SetEffort(effort)) => Some(*effort),
+        _ => None,
+    };
+    effects.iter().filter_map(chosen).collect()
+}
+
+#[test]
+fn an_effort_is_chosen_from_a_list_or_by_name_and_shown_beside_the_model() {
+    let mut stage = Stage::new(120, 30).with_model();
+    stage.keys("/effort<enter>");
+    let text = stage.text();
+    assert!(text.contains("now default") && text.contains("low       fast and cheap"), "{text}");
+    // The list begins at the present one, the last.
+    assert_eq!(efforts(&stage.keys("<up><up><up><enter>")), [Some(Effort::High)]);
+    let settled = |wish, sent| SessionEvent::EffortChosen { wish, sent };
+    stage.session(settled(Some(Effort::High), Some(Effort::High)));
+    let text = stage.text();
+    assert!(text.contains("effort: high, starting with the next message"), "{text}");
+    let status = text.lines().rfind(|line| line.contains("sonnet")).unwrap();
+    assert!(status.contains("sonnet  high"), "{status}");
+    stage.keys("/model<enter>");
+    offered(&mut stage);
+    assert!(stage.text().contains("now sonnet (anthropic), effort high"), "{}", stage.text());
+    stage.keys("<esc>");
+    assert_eq!(efforts(&stage.keys("/effort XHIGH<enter>")), [Some(Effort::XHigh)]);
+    stage.session(settled(Some(Effort::XHigh), Some(Effort::High)));
+    assert!(stage.text().contains("effort: high, as sonnet takes no xhigh"), "{}", stage.text());
+    assert_eq!(efforts(&stage.keys("/effort auto<enter>")), [None]);
+    stage.session(settled(None, None));
+    assert!(stage.text().contains("effort: default"), "{}", stage.text());
+    assert_eq!(efforts(&stage.keys("/effort max<enter>")), [Some(Effort::Max)]);
+    stage.session(settled(Some(Effort::Max), None));
+    assert!(stage.text().contains("effort: max, which sonnet is not told: it takes none"), "{}", stage.text());
+    assert_eq!(efforts(&stage.keys("/effort much<enter>")), []);
+    assert!(stage.text().contains("`much` is not an effort"), "{}", stage.text());
 }

@@ -45,7 +45,10 @@ impl Long {
             stage.says(CHILD, &format!("Step {step} begins."));
             let message = AssistantMessage { content: vec![Block::Text { text: format!("Step {step} begins.") }] };
             let (usage, stop) = (Usage::default(), Some(StopReason::ToolUse));
-            log.take(&mut stage, EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop }));
+            log.take(
+                &mut stage,
+                EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop, latency_ms: None }),
+            );
             let id = format!("call-{step}");
             log.take(&mut stage, tool_started(&id, "Read", &format!("src/{step}.rs")));
             let result = ToolResult::text(&id, "x".repeat(bytes));

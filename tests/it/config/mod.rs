@@ -10,7 +10,7 @@ use std::path::Path;
 use belvedere::config::{
     Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, load, settings_files,
 };
-use belvedere::message::{BudgetLimit, Dollars, Secret};
+use belvedere::message::{BudgetLimit, Dollars, Effort, Secret};
 use belvedere::permission::PermissionMode;
 use tempfile::TempDir;
 
@@ -89,6 +89,7 @@ fn every_setting_can_be_written() {
             r#"
             model = "anthropic/claude-sonnet-4-5"
             permission_mode = "acceptEdits"
+            effort = "xhigh"
             allowed_tools = ["Bash(cargo test:*)", "WebFetch"]
             [limits]
             max_parallel = 4
@@ -101,6 +102,7 @@ fn every_setting_can_be_written() {
             wall_timeout_secs = 1_200
             report_chars = 4000
             result_chars = 20000
+            thinking_tokens = 0
             min_task_chars = 10
             auto_compact_percent = 70
             budget_tokens = "1.5M"
@@ -119,7 +121,7 @@ fn every_setting_can_be_written() {
         )
         .config();
     assert_eq!(config.model.as_deref(), Some("anthropic/claude-sonnet-4-5"));
-    assert_eq!(config.permission_mode, PermissionMode::AcceptEdits);
+    assert_eq!((config.permission_mode, config.effort), (PermissionMode::AcceptEdits, Some(Effort::XHigh)));
     assert_eq!(config.allowed_tools, ["Bash(cargo test:*)", "WebFetch"]);
     let limits = LimitSettings {
         keep_days: Some(7),
@@ -134,6 +136,7 @@ fn every_setting_can_be_written() {
         wall_timeout_secs: Some(1_200),
         report_chars: 4_000,
         result_chars: 20_000,
+        thinking_tokens: Some(0),
         min_task_chars: 10,
         auto_compact_percent: 70,
         budget: BudgetLimit { tokens: Some(1_500_000), usd: Some(Dollars::from(2.5)) },

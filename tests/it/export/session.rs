@@ -82,7 +82,13 @@ impl Recorded {
         let usage = Usage { input: 1_000, output: 100, ..Usage::default() };
         self.event(agent, TurnEvent::Started { turn: 1 }.into());
         self.wait(1_000);
-        let ended = TurnEvent::Ended { message, usage, cost_usd: Some(0.01), stop: Some(StopReason::EndTurn) };
+        let ended = TurnEvent::Ended {
+            message,
+            usage,
+            cost_usd: Some(0.01),
+            stop: Some(StopReason::EndTurn),
+            latency_ms: None,
+        };
         self.event(agent, ended.into())
     }
 

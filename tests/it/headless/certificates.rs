@@ -156,8 +156,14 @@ async fn a_server_that_demands_a_certificate_gets_the_one_that_is_set_and_else_t
     for (files, words) in [
         ("", "the server demands a client certificate. Set `client_cert` and `client_key` of `[providers.corp]`"),
         ("client_cert = \"~/stranger.pem\"\n", "the server does not accept the client certificate ("),
-        ("client_cert = \"~/me.pem\"\nclient_key = \"~/other.key\"\n", "other.key) is not the key of the certificate in"),
-        ("client_cert = \"~/me.pem\"\nclient_key = \"~/locked.key\"\n", "is protected by a passphrase. Write one without"),
+        (
+            "client_cert = \"~/me.pem\"\nclient_key = \"~/other.key\"\n",
+            "other.key) is not the key of the certificate in",
+        ),
+        (
+            "client_cert = \"~/me.pem\"\nclient_key = \"~/locked.key\"\n",
+            "is protected by a passphrase. Write one without",
+        ),
         ("client_cert = \"~/me.pem\"\n", "me.pem) holds no private key"),
         ("client_key = \"~/me.key\"\n", "`client_key` needs `client_cert`, the certificate that it is for"),
     ] {

@@ -5,6 +5,7 @@ mod canaries;
 mod certificates;
 mod choosing;
 mod context;
+mod effort;
 mod free;
 mod given;
 mod plain;
@@ -325,6 +326,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         directory: bench.project.path().to_path_buf(),
         model: None,
         fallback_model: None,
+        effort: None,
         mode: None,
         allowed: Vec::new(),
         denied: Vec::new(),

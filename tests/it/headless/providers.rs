@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 use super::{Bench, text};
 
 /// A request as the server saw it.
-struct Seen {
+pub(super) struct Seen {
     path: String,
     model: String,
     headers: HeaderMap,
+    pub(super) body: Value,
 }
 
 impl Seen {
@@ -32,7 +33,7 @@ async fn answer(State(log): State<Log>, uri: Uri, headers: HeaderMap, body: Byte
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let (path, model) = (uri.path().to_owned(), request["model"].as_str().unwrap_or_default().to_owned());
     let pass = headers.get("x-pass").map(|value| value.to_str().unwrap().to_owned());
-    log.lock().unwrap().push(Seen { path: path.clone(), model, headers });
+    log.lock().unwrap().push(Seen { path: path.clone(), model, headers, body: request.clone() });
     let events = [("content-type", "text/event-stream")];
     if path.ends_with("/models") {
         return json!({"object": "list", "data": [{"id": "listed"}]}).to_string().into_response();
@@ -54,8 +55,11 @@ async fn answer(State(log): State<Log>, uri: Uri, headers: HeaderMap, body: Byte
     (events, format!("data: {chunk}\n\ndata: [DONE]\n\n")).into_response()
 }
 
+/// In the place of a variable: what the user's settings of Claude Code say.
+pub(super) const SETTINGS: &str = "SETTINGS";
+
 /// Asks the binary with these files; `{base}` in them stands for the address of the server.
-async fn ask(user: &str, project: &str, args: &[&str], env: &[(&str, &str)]) -> (Output, Vec<Seen>) {
+pub(super) async fn ask(user: &str, project: &str, args: &[&str], env: &[(&str, &str)]) -> (Output, Vec<Seen>) {
     let log = Log::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -64,6 +68,10 @@ async fn ask(user: &str, project: &str, args: &[&str], env: &[(&str, &str)]) -> 
     let bench = Bench::new();
     bench.at_home(".config/belvedere/config.toml", &user.replace("{base}", &base));
     bench.file(".belvedere/config.toml", &project.replace("{base}", &base));
+    if let Some((_, settings)) = env.iter().find(|(name, _)| *name == SETTINGS) {
+        bench.at_home(".claude/settings.json", settings);
+        bench.file(".claude/settings.json", r#"{"effortLevel": "max", "alwaysThinkingEnabled": true}"#);
+    }
     let mut command = bench.command(&[&["-p", "go"], args].concat());
     command.envs(env.iter().map(|(name, value)| (*name, value.replace("{base}", &base))));
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();

@@ -157,6 +157,7 @@ pub(super) fn request(messages: Vec<Arc<Message>>, tools: &[&str]) -> Request {
         withheld: std::sync::Arc::default(),
         max_output_tokens: 8000,
         effort: None,
+        thinking_tokens: None,
         attachments: std::sync::Arc::default(),
         search: None,
     }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use belvedere::provider::Credential;
-use belvedere::provider::choice::Endpoint;
+use belvedere::provider::choice::{Endpoint, ModelChoice, ModelPreferences, choose, connect};
 use belvedere::provider::discover::{Why, find_local_server};
+use belvedere::provider::rate_limiter::RateLimiters;
 
 use super::server::{Piece, Reply, Server};
 use super::{key, row};
@@ -160,9 +161,19 @@ async fn each_list_says_how_much_its_models_hold() {
         !open.seen()[0].headers.contains_key("x-goog-api-key") && !open.seen()[0].headers.contains_key("authorization")
     );
 
+    // One of them that is named later holds what was listed.
+    let chosen = |name: &str| {
+        let wishes = ModelPreferences { flag: Some(name.to_owned()), env: env.clone(), ..ModelPreferences::default() };
+        let Ok(ModelChoice::Connect(chosen)) = choose(&wishes) else { panic!("{name}") };
+        connect(chosen, &RateLimiters::default()).1.context_window
+    };
+    assert_eq!(
+        (chosen("openai/a"), chosen("openai/e"), chosen("gemini/gemini-9")),
+        (Some(32_768), None, Some(777_000))
+    );
+
     // A server that is used holds as much as it says.
     let endpoint = Endpoint { is_named: true, ..at("lmstudio", &open.base) };
     let found = find_local_server(&[endpoint], None, BUDGET).await.expect("a server");
-    let limits = belvedere::provider::rate_limiter::RateLimiters::default();
-    assert_eq!(belvedere::provider::choice::connect(found, &limits).1.context_window, Some(32_768));
+    assert_eq!(connect(found, &RateLimiters::default()).1.context_window, Some(32_768));
 }

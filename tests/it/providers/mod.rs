@@ -128,6 +128,7 @@ fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
         withheld: Arc::default(),
         max_output_tokens: 100,
         effort: None,
+        thinking_tokens: None,
         attachments: std::sync::Arc::default(),
         search: None,
     }

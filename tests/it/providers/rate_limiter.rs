@@ -274,7 +274,8 @@ async fn who_is_dropped_in_the_queue_or_in_flight_frees_its_place_at_once() {
 fn one_service_and_key_have_one_gate_whatever_the_model() {
     let chosen = |key: &str, model: &str| {
         let (provider, base) = (super::row("openai"), "http://127.0.0.1:1/v1".parse().unwrap());
-        let endpoint = Endpoint { provider, base, credential: super::key(key), transport: Arc::default(), is_named: true };
+        let endpoint =
+            Endpoint { provider, base, credential: super::key(key), transport: Arc::default(), is_named: true };
         ModelEndpoint { endpoint, model: model.to_owned(), context_window: None }
     };
     let endpoint = |key, model| chosen(key, model).endpoint;

@@ -285,6 +285,24 @@ fn models_that_are_told_how_much_to_think_keep_room_for_the_answer() {
 }
 
 #[test]
+fn the_tokens_that_the_user_allows_for_thinking_are_those_that_are_sent() {
+    let sent = |model: &str, tokens| {
+        let mut request = request(vec![Message::user("a")], &[]);
+        (request.model, request.max_output_tokens) = (model.to_owned(), 32_000);
+        (request.effort, request.thinking_tokens) = (Some(Effort::Low), Some(tokens));
+        body(&request).get("thinking").cloned()
+    };
+    let budget = |tokens: u32| Some(json!({"type": "enabled", "budget_tokens": tokens}));
+    assert_eq!(sent("claude-sonnet-4-5", 9_000), budget(9_000));
+    assert_eq!(sent("claude-sonnet-4-5", 7), budget(1_024), "the least that the service takes");
+    assert_eq!(sent("claude-sonnet-4-5", 900_000), budget(30_976), "the answer keeps room");
+    assert_eq!(sent("claude-sonnet-4-5", 0), None);
+    assert_eq!(sent("claude-opus-5-5", 9_000), Some(json!({"type": "adaptive", "display": "summarized"})));
+    assert_eq!(sent("claude-opus-5-5", 0), Some(json!({"type": "disabled"})));
+    assert_eq!(sent("claude-3-5-haiku", 0), None);
+}
+
+#[test]
 fn a_budget_to_think_comes_only_where_the_reply_has_begun_with_a_thought() {
     let thinks = |messages: Vec<Message>| {
         let mut request = request(messages, &[]);

@@ -148,6 +148,18 @@ fn thinking_is_asked_for_as_each_model_takes_it() {
     assert_eq!(config("gemini-2.5-flash", Some(Effort::Max), true), shown("thinkingBudget", json!(24_576)));
     assert_eq!(config("gemini-2.5-flash", Some(Effort::Low), true), shown("thinkingBudget", json!(4_000)));
     assert_eq!(config("gemini-3.8-flash", Some(Effort::High), true), shown("thinkingLevel", json!("high")));
+    // What the user says of tokens counts more than an effort, where they are counted.
+    let tokens = |model: &str, tokens| {
+        let effort = Some(Effort::High);
+        let request = Request { model: model.to_owned(), effort, thinking_tokens: Some(tokens), ..conversation() };
+        body(&request, true).0["generationConfig"].get("thinkingConfig").cloned()
+    };
+    assert_eq!(tokens("gemini-2.5-flash", 2_000), shown("thinkingBudget", json!(2_000)));
+    assert_eq!(tokens("gemini-2.5-flash", 900_000), shown("thinkingBudget", json!(24_576)));
+    assert_eq!(tokens("gemini-2.5-flash", 0), Some(json!({"includeThoughts": false, "thinkingBudget": 0})));
+    assert_eq!(tokens("gemini-3.8-flash", 2_000), shown("thinkingLevel", json!("high")));
+    assert_eq!(tokens("gemini-3.8-flash", 0), shown("thinkingLevel", json!("low")));
+    assert_eq!(config("custom-model", Some(Effort::Medium), true), shown("thinkingLevel", json!("medium")));
     assert_eq!(config("gemini-9-new", None, true), Some(json!({"includeThoughts": true})));
     assert_eq!(config("gemini-2.0-flash", None, true), None);
     assert_eq!(config("gemini-4-argon", None, false), None);

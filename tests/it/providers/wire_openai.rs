@@ -3,8 +3,7 @@
 use belvedere::message::{
     AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult,
 };
-use belvedere::provider::Request;
-use belvedere::provider::openai;
+use belvedere::provider::{Feature, Request, openai};
 use serde_json::{Value, json};
 
 use super::{object, request};
@@ -122,9 +121,14 @@ fn blank_words_are_not_sent() {
 }
 
 #[test]
-fn effort_is_not_said_to_servers_that_may_not_know_it() {
+fn effort_is_said_as_it_is_asked_for_and_not_to_a_server_that_has_refused_it() {
     let asked = Request { effort: Some(Effort::Low), ..request(vec![Message::user("a")], &[]) };
     for dialect in [Dialect::DeepSeek, Dialect::Compatible] {
-        assert_eq!(body(&asked, dialect).get("reasoning_effort"), None);
+        assert_eq!(body(&asked, dialect)["reasoning_effort"], "low");
+        let unasked = Request { effort: None, thinking_tokens: Some(0), ..asked.clone() };
+        assert_eq!(body(&unasked, dialect).get("reasoning_effort"), None);
+        let (json, held) = openai::request_body(&asked, dialect, false).expect("a body");
+        assert!(!String::from_utf8(json).expect("UTF-8").contains("effort") && held.is_empty());
+        assert_eq!(openai::request_body(&asked, dialect, true).expect("a body").1, [Feature::Thinking]);
     }
 }

@@ -99,6 +99,14 @@ fn a_model_that_does_not_reason_gets_no_word_of_it() {
 }
 
 #[test]
+fn a_model_that_nobody_knows_is_told_how_hard_to_think_if_it_is_asked_for() {
+    let asked = Request { model: "grok-9".to_owned(), effort: Some(Effort::High), ..conversation() };
+    assert_eq!(body(&asked, true).0["reasoning"], json!({"effort": "high", "summary": "auto"}));
+    let unasked = Request { effort: None, ..asked };
+    assert_eq!(body(&unasked, true).0.get("reasoning"), None);
+}
+
+#[test]
 fn a_turn_without_tools_keeps_those_that_the_service_has_read() {
     let request = Request { withheld: [spec("Read")].into(), ..request(vec![Message::user("a")], &[]) };
     let (body, _) = body(&request, true);

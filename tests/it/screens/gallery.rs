@@ -174,6 +174,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
             directory: nowhere.as_ref().clone(),
             model: Some("offline".to_owned()),
             fallback_model: None,
+            effort: None,
             mode: None,
             allowed: Vec::new(),
             denied: Vec::new(),

@@ -287,7 +287,10 @@ impl Stage {
         let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
         let usage = Usage { input: tokens, output: tokens / 10, ..Usage::default() };
         let stop = Some(StopReason::EndTurn);
-        self.agent(agent, EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: Some(0.01), stop }));
+        self.agent(
+            agent,
+            EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: Some(0.01), stop, latency_ms: None }),
+        );
     }
 
     pub(crate) fn spawns(&mut self, agent: u32, agent_type: &str, description: &str) {

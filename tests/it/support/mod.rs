@@ -22,7 +22,7 @@ use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxStat
 use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
-    ReportReview, SessionSkills, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
+    ReportReview, SessionEffort, SessionSkills, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
 use belvedere::tool::{FileCopies, Shell, ToolSet};
 use belvedere::worktree::Worktrees;
@@ -127,6 +127,7 @@ pub(crate) struct Parts {
     pub(crate) secrets: Secrets,
     pub(crate) subagent_model: Option<String>,
     pub(crate) fallback_models: Vec<String>,
+    pub(crate) effort: SessionEffort,
     pub(crate) compact_model: Option<String>,
     /// In place of what is known of the folder.
     pub(crate) environment: Option<PromptEnvironment>,
@@ -184,6 +185,7 @@ impl Parts {
             secrets: Secrets::default(),
             subagent_model: None,
             fallback_models: Vec::new(),
+            effort: SessionEffort::default(),
             compact_model: None,
             review: ReportReview::default(),
             environment: None,
@@ -287,6 +289,7 @@ impl Session {
             resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
             fallback_models: parts.fallback_models,
+            effort: parts.effort,
             compact_model: parts.compact_model,
             skills: parts.skills,
             memory: below(parts.memory, &home),
@@ -443,6 +446,7 @@ pub(crate) fn model() -> Model {
         price: None,
         max_effort: None,
         takes_xhigh: true,
+        is_effort_known: true,
         sees: None,
     }
 }

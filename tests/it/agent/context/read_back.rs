@@ -134,6 +134,7 @@ fn request(transcript: &Transcript) -> Request {
         withheld: Arc::default(),
         max_output_tokens: 1,
         effort: None,
+        thinking_tokens: None,
         attachments: std::sync::Arc::default(),
         search: None,
     }
