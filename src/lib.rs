@@ -146,8 +146,8 @@
 //!   **MCP facts** what is known of it. A **server offer** is what one agent was offered of them; **late tools** join an
 //!   agent's tools while it works. A **served program** is one that is talked to while it runs.
 //! - **Attachment**: a picture as it is sent; its **picture facts** are what its header says, a **thumbnail** is a small
-//!   copy to look at. The **gallery** has those that the terminal shows, each a **shown picture**. The **picture store** keeps those of a
-//!   session, each by its number.
+//!   copy to look at. The **gallery** has those that the terminal shows, each a **shown picture**, by a **picture protocol**; a
+//!   **placed picture** is painted over cells. The **picture store** keeps those of a session, each by its number.
 //! - **Language servers**: the programs that say what is wrong with a changed file; a **file report** is what one says of a file.
 //! - **Symbol index**: the definitions of a project's files, each read again when it has changed. **Sought files**
 //!   have what a question asks for; the **file choice** is which of many are looked into.

@@ -4,7 +4,9 @@
 //! Invariants: what is decoded is within bounds of size and memory, and of what is sent to services only what they refuse otherwise; what cannot be decoded stays
 //! refused, with the same words.
 
+use std::borrow::Cow;
 use std::io::Cursor;
+use std::ops::Range;
 
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
@@ -54,12 +56,13 @@ impl FittedPicture {
     }
 }
 
-/// A small copy of a picture.
+/// A small copy of a picture, as its pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thumbnail {
-    pub png: Vec<u8>,
     pub width: u32,
     pub height: u32,
+    /// Red, green, blue and opacity of each pixel, row by row.
+    pub pixels: Vec<u8>,
 }
 
 impl Thumbnail {
@@ -76,7 +79,49 @@ impl Thumbnail {
         let fitting = (longer * room_x / raster.width).min(longer * room_y / raster.height).clamp(1, longer);
         let small = raster.scaled(fitting).upright(orientation);
         let (width, height) = (small.width.try_into().ok()?, small.height.try_into().ok()?);
-        Some(Self { png: encoded(&small)?, width, height })
+        Some(Self { width, height, pixels: small.rgba() })
+    }
+
+    /// Returns it with so many pixels of width and height, those that it has not in nothing. Cuts off what is beyond them.
+    #[must_use]
+    pub fn on_canvas(&self, width: u32, height: u32) -> Self {
+        let (from, to) = (self.width as usize * 4, width as usize * 4);
+        let mut pixels = vec![0; to * height as usize];
+        for (row, target) in self.pixels.chunks_exact(from).zip(pixels.chunks_exact_mut(to)) {
+            let kept = from.min(to);
+            target[..kept].copy_from_slice(&row[..kept]);
+        }
+        Self { width, height, pixels }
+    }
+
+    /// Returns some of its rows of pixels.
+    #[must_use]
+    pub fn rows(&self, rows: Range<u32>) -> Self {
+        let (end, stride) = (rows.end.min(self.height), self.width as usize * 4);
+        let start = rows.start.min(end);
+        let pixels = self.pixels[start as usize * stride..end as usize * stride].to_vec();
+        Self { width: self.width, height: end - start, pixels }
+    }
+
+    /// Returns it as a PNG, in a quick way. `None` if it has no pixels.
+    #[must_use]
+    pub fn png(&self) -> Option<Vec<u8>> {
+        let is_opaque = self.pixels.chunks_exact(4).all(|pixel| pixel[3] == u8::MAX);
+        let (color, data) = if is_opaque {
+            (
+                png::ColorType::Rgb,
+                Cow::Owned(self.pixels.chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect()),
+            )
+        } else {
+            (png::ColorType::Rgba, Cow::Borrowed(&self.pixels))
+        };
+        let mut out = Vec::new();
+        let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_color(color);
+        encoder.set_compression(png::Compression::Fast);
+        encoder.write_header().ok()?.write_image_data(&data).ok()?;
+        Some(out)
     }
 }
 
@@ -194,6 +239,21 @@ impl Raster {
             }
         }
         Self { width, height, channels: self.channels, data }
+    }
+
+    /// Returns red, green, blue and opacity of each pixel.
+    fn rgba(self) -> Vec<u8> {
+        let pixel = |pixel: &[u8]| match *pixel {
+            [gray] => [gray, gray, gray, u8::MAX],
+            [gray, opacity] => [gray, gray, gray, opacity],
+            [red, green, blue] => [red, green, blue, u8::MAX],
+            [red, green, blue, opacity, ..] => [red, green, blue, opacity],
+            [] => [0; 4],
+        };
+        match self.channels {
+            4 => self.data,
+            channels => self.data.chunks_exact(channels).flat_map(pixel).collect(),
+        }
     }
 
     /// Returns it turned as the camera was held.

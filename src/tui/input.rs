@@ -17,6 +17,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
 
 use super::answer::{AnswerFilter, AwaitedAnswer};
+use super::attributes::{SixelListener, await_answer};
 use crate::app::key::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 
 /// What the terminal sends, as it comes.
@@ -48,17 +49,17 @@ const REST: Duration = Duration::from_millis(100);
 const LATE: Duration = Duration::from_millis(28);
 
 impl InputStream {
-    /// Starts to read. `awaited` are the terminal's answers to what it was asked. Fails if there is no terminal, or no
-    /// thread can be started.
-    pub(super) fn open(awaited: Vec<AwaitedAnswer>) -> io::Result<Self> {
+    /// Starts to read. `awaited` are the terminal's answers to what it was asked; `sixel` hears the one that comes before
+    /// all else. Fails if there is no terminal, or no thread can be started.
+    pub(super) fn open(awaited: Vec<AwaitedAnswer>, sixel: Option<SixelListener>) -> io::Result<Self> {
         let terminal = terminal()?;
         let (open, closed) = UnixStream::pair()?;
         let (sender, inputs) = mpsc::unbounded_channel();
         let (ending, ended) = std::sync::mpsc::channel::<()>();
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
-            let mut answers = AnswerFilter::new(awaited);
-            if let Err(error) = read_until_closed(terminal.as_fd(), closed.as_fd(), &mut answers, &sender) {
-                let _ = sender.send(Err(error));
+            let mut reader = Reader { answers: AnswerFilter::new(awaited), inputs: sender };
+            if let Err(error) = reader.read_until_closed(terminal.as_fd(), closed.as_fd(), sixel) {
+                let _ = reader.inputs.send(Err(error));
             }
             drop(ending);
         })?;
@@ -90,41 +91,67 @@ fn terminal() -> io::Result<OwnedFd> {
     if stdin.is_terminal() { stdin.as_fd().try_clone_to_owned() } else { Ok(File::open("/dev/tty")?.into()) }
 }
 
-fn read_until_closed(
-    terminal: BorrowedFd<'_>,
-    closed: BorrowedFd<'_>,
-    answers: &mut AnswerFilter,
-    inputs: &mpsc::UnboundedSender<io::Result<Input>>,
-) -> io::Result<()> {
-    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-    loop {
-        let mut waiting = [PollFd::new(terminal, PollFlags::POLLIN), PollFd::new(closed, PollFlags::POLLIN)];
-        match poll(&mut waiting, PollTimeout::NONE) {
-            Err(Errno::EINTR) => continue,
-            other => other?,
-        };
-        let [terminal, closed] = waiting.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
-        if !closed.is_empty() {
-            return Ok(());
-        }
-        if terminal.intersects(gone) {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed"));
+/// What reads the terminal.
+struct Reader {
+    answers: AnswerFilter,
+    inputs: mpsc::UnboundedSender<io::Result<Input>>,
+}
+
+impl Reader {
+    fn read_until_closed(
+        &mut self,
+        terminal: BorrowedFd<'_>,
+        closed: BorrowedFd<'_>,
+        sixel: Option<SixelListener>,
+    ) -> io::Result<()> {
+        let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+        if let Some(listener) = sixel {
+            await_answer(terminal, closed, listener, || self.read_ready())?;
+            self.read_held()?;
         }
         loop {
-            let began = Instant::now();
-            let is_holding = answers.is_holding();
-            let events = if event::poll(if is_holding { REST } else { LOOK })? {
-                answers.take(event::read()?)
-            } else if is_holding {
-                answers.release()
-            } else if began.elapsed() < LATE {
-                break;
-            } else {
-                Vec::new()
+            let mut waiting = [PollFd::new(terminal, PollFlags::POLLIN), PollFd::new(closed, PollFlags::POLLIN)];
+            match poll(&mut waiting, PollTimeout::NONE) {
+                Err(Errno::EINTR) => continue,
+                other => other?,
             };
-            for input in events.into_iter().filter_map(translate) {
-                let _ = inputs.send(Ok(input));
+            let [terminal, closed] = waiting.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
+            if !closed.is_empty() {
+                return Ok(());
             }
+            if terminal.intersects(gone) {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed"));
+            }
+            self.read_ready()?;
+            self.read_held()?;
+        }
+    }
+
+    /// Reads what there is.
+    fn read_ready(&mut self) -> io::Result<()> {
+        loop {
+            let began = Instant::now();
+            if event::poll(LOOK)? {
+                let events = self.answers.take(event::read()?);
+                self.hand_on(events);
+            } else if began.elapsed() < LATE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the rest of what may be an answer, until it is one, or is none.
+    fn read_held(&mut self) -> io::Result<()> {
+        while self.answers.is_holding() {
+            let events = if event::poll(REST)? { self.answers.take(event::read()?) } else { self.answers.release() };
+            self.hand_on(events);
+        }
+        Ok(())
+    }
+
+    fn hand_on(&self, events: Vec<Event>) {
+        for input in events.into_iter().filter_map(translate) {
+            let _ = self.inputs.send(Ok(input));
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Owns everything between the terminal and the app. Leaves what is shown to `app`.
 
 mod answer;
+mod asked;
+mod attributes;
 mod effect_runner;
 pub mod files;
 pub mod input;

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
-use super::answer::{AnswerListener, AwaitedAnswer, PICTURES};
+use super::answer::{AnswerListener, AwaitedAnswer};
+use super::asked::PictureQuestion;
+use super::attributes::{SixelAnswer, SixelListener};
 use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
@@ -23,7 +25,7 @@ use super::replay::Player;
 use super::terminal::Terminal;
 use super::terminal::program_status::{QUESTION as STATUS, StatusReporter};
 use super::view::Screen;
-use super::view::gallery::Gallery;
+use super::view::gallery::{Gallery, PictureProtocol};
 use super::view::highlight::Highlighter;
 use super::view::theme::{Theme, Themes};
 use crate::agent::LogEvent;
@@ -59,11 +61,11 @@ pub struct ScreenSetup {
     pub(super) skills: Arc<SkillLibrary>,
     pub(super) models: ModelOffers,
     pub(super) notifier: Notifier,
-    /// Whether the terminal is asked if it shows pictures.
     pub(super) reporter: StatusReporter,
     /// Whether the terminal is asked if it keeps records of how the agents are.
     pub(super) asks_for_status: bool,
-    pub(super) asks_for_pictures: bool,
+    /// What the terminal is asked to know if it shows pictures.
+    pub(super) asks_for_pictures: Option<PictureQuestion>,
 }
 
 /// What is left to say when the screen has closed.
@@ -111,8 +113,10 @@ async fn show(
     signals.catch_terminal()?;
     let ScreenSetup { app, saved: _, events, commands, cwd, theme, themes, storage, .. } = setup;
     let ScreenSetup { library, skills, models, notifier, reporter, asks_for_status, asks_for_pictures, .. } = setup;
-    let pictures = storage.store.as_ref().map(Store::pictures).filter(|_| asks_for_pictures);
-    let questions = [pictures.as_ref().map(|_| PICTURES), asks_for_status.then_some(STATUS)];
+    let of_pictures = asks_for_pictures.filter(|question| question.is_useful());
+    let pictures = storage.store.as_ref().map(Store::pictures).filter(|_| of_pictures.is_some());
+    let of_pictures = of_pictures.filter(|_| pictures.is_some());
+    let questions = [of_pictures.map(PictureQuestion::bytes), asks_for_status.then_some(STATUS)];
     let question = questions.into_iter().flatten().collect::<Vec<_>>().concat();
     let answered = reporter.answered();
     let terminal = Terminal::enter(app.mouse, &question, reporter)
@@ -144,9 +148,9 @@ async fn show(
     if !replays {
         runner.load_initial_state();
     }
-    let of_pictures = pictures.is_some().then(|| AwaitedAnswer::of_pictures(listener(&stage.gallery)));
+    let (of_pictures, sixel) = awaited(of_pictures, &stage.gallery);
     let of_status = asks_for_status.then(|| AwaitedAnswer::of_status(status_listener(answered)));
-    let input = Some(InputStream::open(of_pictures.into_iter().chain(of_status).collect())?);
+    let input = Some(InputStream::open(of_pictures.into_iter().chain(of_status).collect(), sixel)?);
     let mut sources = Sources { events, open: !replays, returned, input, signals, ended_by: None, next: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
     // A terminal that is gone holds none any more.
@@ -167,12 +171,34 @@ fn gallery_of(pictures: Option<PictureStore>, wake: impl Fn() + Send + Sync + 's
     pictures.map_or_else(Gallery::off, |pictures| Gallery::new(move |number| pictures.bytes(number), wake))
 }
 
-/// Hears whether the terminal shows pictures.
-fn listener(gallery: &Gallery) -> AnswerListener {
+/// Returns what waits for the answer to a question about pictures.
+fn awaited(question: Option<PictureQuestion>, gallery: &Gallery) -> (Option<AwaitedAnswer>, Option<SixelListener>) {
     let gallery = gallery.clone();
+    match question {
+        None => (None, None),
+        Some(PictureQuestion::Kitty) => {
+            (Some(AwaitedAnswer::of_kitty(listener(gallery, PictureProtocol::Kitty))), None)
+        }
+        Some(PictureQuestion::Iterm) => {
+            (Some(AwaitedAnswer::of_iterm(listener(gallery, PictureProtocol::Iterm))), None)
+        }
+        Some(PictureQuestion::Sixel { cell }) => {
+            let listener = move |answer: SixelAnswer| {
+                if answer.is_able {
+                    let colors = answer.colors;
+                    gallery.switch_on(PictureProtocol::Sixel { colors }, cell.or_else(Terminal::cell_pixels));
+                }
+            };
+            (None, Some(Box::new(listener)))
+        }
+    }
+}
+
+/// Hears whether the terminal shows pictures.
+fn listener(gallery: Gallery, protocol: PictureProtocol) -> AnswerListener {
     Box::new(move |is_so| {
         if is_so {
-            gallery.switch_on(Terminal::cell_pixels());
+            gallery.switch_on(protocol, Terminal::cell_pixels());
         }
     })
 }
@@ -233,6 +259,7 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &Effect
                 // Also at the size it had: a window that was made small and large again between two looks has lost
                 // its content.
                 stage.terminal.repaint();
+                stage.gallery.measure(Terminal::cell_pixels());
             }
             stage.update(event);
         }
@@ -367,7 +394,7 @@ impl Stage {
         self.terminal.resume()?;
         self.gallery.forget();
         sources.signals.forget_keys()?;
-        sources.input = Some(InputStream::open(Vec::new())?);
+        sources.input = Some(InputStream::open(Vec::new(), None)?);
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };
         for event in [Event::Input(resize), event] {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
-use super::answer::is_asked;
+use super::asked::PictureQuestion;
 use super::effect_runner::Storage;
 use super::notifier::Notifier;
 use super::remembered::RememberedChoices;
@@ -68,7 +68,7 @@ pub fn screen_setup(
     Ok(ScreenSetup {
         reporter: StatusReporter::new(ui.program_status && shows_progress(variable)),
         asks_for_status: ui.program_status && is_kept(variable),
-        asks_for_pictures: ui.pictures && !ui.ascii && is_asked(|name| environment.get(name).map(str::to_owned)),
+        asks_for_pictures: PictureQuestion::of(variable).filter(|_| ui.pictures && !ui.ascii),
         app,
         saved: bootstrap.saved.clone(),
         events,

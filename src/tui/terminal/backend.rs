@@ -54,6 +54,16 @@ impl<W: Write> FrameBackend<W> {
         self.frame.extend_from_slice(bytes);
     }
 
+    /// Paints a picture that begins in a cell, over what was drawn.
+    pub(super) fn paint(&mut self, at: Position, picture: &[u8]) {
+        if self.shown.is_some() {
+            let _ = queue!(self.frame, cursor::Hide);
+        }
+        self.known = false;
+        let _ = queue!(self.frame, cursor::MoveTo(at.x, at.y));
+        self.frame.extend_from_slice(picture);
+    }
+
     /// Moves rows up within the terminal and leaves empty ones below them.
     ///
     /// By line feeds at the end of a scrolling region (DECSTBM), which every terminal knows, unlike `SU`.

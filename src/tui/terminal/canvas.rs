@@ -1,8 +1,9 @@
 //! Two buffers: what the terminal shows, and the frame being drawn.
 //!
 //! Owns the comparison of both and the scrolling of whole rows by the terminal itself, which costs some bytes instead
-//! of every cell that moved. Leaves bytes to `backend`. Invariant: what is drawn is right whatever scrolling was
-//! hinted at; a wrong hint only costs bytes.
+//! of every cell that moved. Leaves bytes to `backend`, and to `painted` what is over cells. Invariants: what is drawn is
+//! right whatever scrolling was hinted at; a wrong hint only costs bytes; no rows scroll with pictures over them, of which
+//! each terminal makes something else.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::FrameBackend;
+use super::painted::{PaintedPictures, PlacedPicture};
 
 /// Whole rows that moved up since the last frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub struct Marks {
     pub links: Vec<Link>,
     /// What is sent before the cells.
     pub uploads: Vec<u8>,
+    /// What is painted over them.
+    pub pictures: Vec<PlacedPicture>,
 }
 
 pub struct Canvas<W: Write> {
@@ -55,12 +59,14 @@ pub struct Canvas<W: Write> {
     shown: Buffer,
     next: Buffer,
     linking: Linking,
+    painted: PaintedPictures,
 }
 
 impl<W: Write> Canvas<W> {
     /// Returns a canvas over an empty terminal.
     pub fn new(backend: FrameBackend<W>) -> Self {
-        Self { backend, shown: Buffer::empty(Rect::ZERO), next: Buffer::empty(Rect::ZERO), linking: Linking::On }
+        let (shown, next) = (Buffer::empty(Rect::ZERO), Buffer::empty(Rect::ZERO));
+        Self { backend, shown, next, linking: Linking::On, painted: PaintedPictures::default() }
     }
 
     /// Returns the same canvas with links on or off.
@@ -76,6 +82,7 @@ impl<W: Write> Canvas<W> {
             self.shown = Buffer::empty(area);
             self.next.resize(area);
             self.backend.invalidate();
+            self.painted.clear();
         }
         self.next.reset();
         let marks = render(&mut self.next);
@@ -84,10 +91,16 @@ impl<W: Write> Canvas<W> {
             marks.links.iter().for_each(|link| lay(link, &mut self.next));
         }
         self.backend.send(&marks.uploads);
-        if let Some(scrolled) = marks.scrolled {
+        if let Some(scrolled) = marks.scrolled.filter(|_| self.painted.is_empty()) {
             self.scroll(&scrolled);
         }
+        self.painted.give_up(&marks.pictures, &mut self.shown);
+        let written = self.shown.diff_iter(&self.next).map(|(x, y, _)| Position { x, y });
+        let pictures = self.painted.take(marks.pictures, written);
         self.backend.draw(self.shown.diff_iter(&self.next))?;
+        for picture in pictures {
+            self.backend.paint(picture.area.as_position(), &picture.bytes);
+        }
         match marks.cursor {
             Some(at) => self.backend.set_cursor_position(at)?,
             None => self.backend.hide_cursor()?,

@@ -17,10 +17,12 @@ use crate::app::{MouseCapture, ProgramStatus};
 
 mod backend;
 mod canvas;
+mod painted;
 pub mod program_status;
 
 pub use backend::FrameBackend;
 pub use canvas::{Canvas, Link, Linking, Marks, Scrolled};
+pub use painted::PlacedPicture;
 
 /// Whether this process has changed the terminal's modes.
 static TAKEN: AtomicBool = AtomicBool::new(false);

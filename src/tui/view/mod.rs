@@ -101,6 +101,7 @@ impl Screen {
         if app.size().intersection(buf.area) == app.size() {
             let mut painted = self.draw_whole(app, buf);
             painted.marks.uploads = uploads;
+            painted.marks.pictures = self.gallery.take_placed(buf);
             return painted;
         }
         let mut whole = Buffer::empty(app.size());
@@ -111,7 +112,8 @@ impl Screen {
         }
         painted.drawn.question = None;
         let cursor = painted.marks.cursor.filter(|at| seen.contains(*at));
-        painted.marks = Marks { cursor, uploads, ..Marks::default() };
+        let pictures = self.gallery.take_placed(buf);
+        painted.marks = Marks { cursor, uploads, pictures, ..Marks::default() };
         painted
     }
 

@@ -6,6 +6,7 @@ mod colors;
 mod demo;
 mod leaving;
 mod offline;
+mod painted;
 mod pictures;
 mod program_status;
 mod sessions;

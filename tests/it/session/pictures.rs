@@ -107,7 +107,7 @@ fn a_photo_is_turned_as_the_camera_was_held() {
 fn what_a_screen_shows_is_a_small_copy_of_what_can_be_read_whole() {
     let small = Thumbnail::of(&halves(900, 600), (300, 100)).unwrap();
     assert_eq!((small.width, small.height), (150, 100));
-    assert_eq!(pixels_of(&small.png)[..3], [255, 0, 0]);
+    assert_eq!(pixels_of(&small.png().unwrap())[..3], [255, 0, 0]);
     let same = Thumbnail::of(&halves(30, 20), (300, 100)).unwrap();
     assert_eq!((same.width, same.height), (30, 20), "never made larger");
     let thin = Thumbnail::of(&halves(8_000, 2), (300, 100)).unwrap();

@@ -12,8 +12,9 @@ use ratatui::style::Style;
 
 use crate::screens::stage::Stage;
 
+/// Keeps what is written.
 #[derive(Clone, Default)]
-struct Bytes(Rc<RefCell<Vec<u8>>>);
+pub(super) struct Bytes(Rc<RefCell<Vec<u8>>>);
 
 impl Write for Bytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -27,7 +28,7 @@ impl Write for Bytes {
 }
 
 impl Bytes {
-    fn take(&self) -> String {
+    pub(super) fn take(&self) -> String {
         String::from_utf8(std::mem::take(&mut *self.0.borrow_mut())).unwrap()
     }
 }

@@ -7,6 +7,7 @@ mod keys;
 mod links;
 mod markdown;
 mod mention;
+mod painted;
 mod sanitize;
 mod terminal;
 pub(crate) mod theme;

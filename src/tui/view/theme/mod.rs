@@ -11,6 +11,7 @@ mod themes;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier, Style};
 
 use self::sheet::ThemeSheet;
@@ -190,4 +191,17 @@ fn stable_hash(text: &str) -> usize {
 pub(in crate::tui::view) fn picture_style(id: u32) -> Style {
     let [_, red, green, blue] = id.to_be_bytes();
     Style::new().fg(Color::Rgb(red, green, blue))
+}
+
+/// Returns the picture that a cell of this look names.
+pub(in crate::tui::view) fn picture_id(cell: &Cell) -> Option<u32> {
+    match cell.fg {
+        Color::Rgb(red, green, blue) => Some(u32::from_be_bytes([0, red, green, blue])),
+        _ => None,
+    }
+}
+
+/// Returns the look of a cell that names a picture no longer.
+pub(in crate::tui::view) fn without_picture() -> Style {
+    Style::new().fg(Color::Reset)
 }
