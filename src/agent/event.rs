@@ -150,6 +150,9 @@ pub enum SessionEvent {
     ModelChosen {
         /// The service, such as `anthropic` or `offline`.
         provider: String,
+        /// How the service names it; empty in old logs.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        id: String,
         /// What the status line shows.
         display: String,
         /// In tokens, where known.

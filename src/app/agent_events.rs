@@ -106,9 +106,10 @@ impl App {
 
     fn on_session(&mut self, event: &SessionEvent) {
         match event {
-            SessionEvent::ModelChosen { provider, display, context_window, note } => {
+            SessionEvent::ModelChosen { provider, id, display, context_window, note } => {
                 let model = ModelFact {
                     provider: sanitize_line(provider).into_owned(),
+                    id: sanitize_line(id).into_owned(),
                     display: sanitize_line(display).into_owned(),
                     context_window: *context_window,
                     note: note.as_ref().map(|note| sanitize_line(note).into_owned()),

@@ -194,7 +194,8 @@ fn chosen(connection: &Connection, note: Option<String>) -> SessionEvent {
         _ => is_offline.then(how_to_connect),
     };
     let model = &connection.model;
-    SessionEvent::ModelChosen { provider, display: model.display.clone(), context_window: model.context_window, note }
+    let (id, display, context_window) = (model.id.clone(), model.display.clone(), model.context_window);
+    SessionEvent::ModelChosen { provider, id, display, context_window, note }
 }
 
 /// Returns what finds the model that someone names: the user's aliases, then what the service of the agent above has,

@@ -43,6 +43,7 @@ impl DemoParts {
         let connecting = async move {
             let chosen = SessionEvent::ModelChosen {
                 provider: "demo".to_owned(),
+                id: "demo".to_owned(),
                 display: "demo".to_owned(),
                 context_window: Some(200_000),
                 note: Some("Demo: scripted, and nothing on your machine is touched.".to_owned()),

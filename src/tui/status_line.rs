@@ -16,7 +16,7 @@ pub(super) fn told(facts: &StatusLineFacts) -> Map<String, Value> {
     let percent = facts.window.map(used);
     let input = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
     let told = json!({
-        "model": {"id": facts.model, "display_name": facts.model},
+        "model": {"id": facts.model_id, "display_name": facts.model},
         "permission_mode": facts.mode.id(),
         "exceeds_200k_tokens": facts.context > LONG,
         "cost": {"total_cost_usd": facts.spent.cost_usd.unwrap_or(0.0), "total_duration_ms": facts.ms},

@@ -78,6 +78,8 @@ impl ModelState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFact {
     pub provider: String,
+    /// How the service names it; empty in old logs.
+    pub id: String,
     /// What the status line shows.
     pub display: String,
     /// Size of the context window in tokens.

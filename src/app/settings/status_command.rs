@@ -11,6 +11,9 @@ use crate::permission::PermissionMode;
 /// What the command is told of the session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatusLineFacts {
+    /// How the service names the model.
+    pub model_id: String,
+    /// How the screen does.
     pub model: String,
     pub mode: PermissionMode,
     /// Tokens that the main conversation holds.
@@ -64,6 +67,7 @@ impl StatusCommand {
 pub(in crate::app) fn tell(app: &mut App) {
     let model = app.status.model.chosen();
     let facts = || StatusLineFacts {
+        model_id: model.map(|model| model.id.clone()).unwrap_or_default(),
         model: model.map(|model| model.display.clone()).unwrap_or_default(),
         mode: app.status.mode,
         context: app.agents.main().context,

@@ -117,7 +117,7 @@ impl MessageWriter {
 
     fn of_session(&mut self, event: &SessionEvent) -> Vec<Value> {
         match event {
-            SessionEvent::ModelChosen { display, .. } => self.model.clone_from(display),
+            SessionEvent::ModelChosen { id, .. } => self.model.clone_from(id),
             SessionEvent::ModeChanged { mode } => self.options.mode = *mode,
             SessionEvent::ServersChanged { servers } => self.servers = servers.iter().map(server).collect(),
             SessionEvent::NoModel { reason } => return vec![informational("error", reason)],

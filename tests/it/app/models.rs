@@ -55,6 +55,7 @@ fn the_list_shows_what_services_offer_and_one_is_chosen() {
         assert_eq!(used(&effects), [(AgentId::MAIN, "anthropic/claude-opus-5-5")]);
         stage.session(SessionEvent::ModelChosen {
             provider: "anthropic".to_owned(),
+            id: "demo-1".to_owned(),
             display: "opus 5.5".to_owned(),
             context_window: Some(1_000_000),
             note: None,

@@ -24,7 +24,8 @@ fn the_command_is_told_of_what_has_changed_one_run_at_a_time() {
     assert_eq!(told(&stage.effects).len(), 1, "a first run is under way");
     assert_eq!(told(&stage.effects)[0].model, "", "which knows no model yet");
     let facts = told(&stage.event(Event::StatusLineWritten(Vec::new())));
-    assert_eq!((facts[0].model.as_str(), facts[0].window), ("sonnet", Some(200_000)));
+    let named = [facts[0].model_id.as_str(), facts[0].model.as_str()];
+    assert_eq!((named, facts[0].window), (["demo-1", "sonnet"], Some(200_000)));
     assert_eq!(told(&stage.event(Event::StatusLineWritten(vec!["one".to_owned()]))), [], "nothing is new");
     assert_eq!(told(&stage.keys("hello")), [], "nothing that it is told");
     stage.session(SessionEvent::ModeChanged { mode: PermissionMode::Plan });

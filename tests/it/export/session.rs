@@ -169,6 +169,7 @@ pub(crate) fn refactoring() -> Recorded {
     let mut it = Recorded::new();
     let chosen = SessionEvent::ModelChosen {
         provider: "demo".to_owned(),
+        id: "demo-1".to_owned(),
         display: "demo-1".to_owned(),
         context_window: None,
         note: None,

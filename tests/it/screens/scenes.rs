@@ -16,6 +16,7 @@ pub(crate) fn welcome(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height);
     stage.session(SessionEvent::ModelChosen {
         provider: "offline".to_owned(),
+        id: "demo-1".to_owned(),
         display: "offline".to_owned(),
         context_window: None,
         note: Some(

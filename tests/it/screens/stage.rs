@@ -86,6 +86,7 @@ impl Stage {
     pub(crate) fn with_model(mut self) -> Self {
         self.session(SessionEvent::ModelChosen {
             provider: "anthropic".to_owned(),
+            id: "demo-1".to_owned(),
             display: "sonnet".to_owned(),
             context_window: Some(200_000),
             note: None,

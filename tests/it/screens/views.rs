@@ -108,6 +108,7 @@ fn crowd(width: u16, height: u16, editing: Editing, words: &str) -> Stage {
     });
     stage.session(SessionEvent::ModelChosen {
         provider: "anthropic".to_owned(),
+        id: "demo-1".to_owned(),
         display: format!("sonnet {words}"),
         context_window: Some(200_000),
         note: None,
