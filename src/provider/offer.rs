@@ -11,14 +11,16 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
-use super::choice::Endpoint;
+use super::choice::{ChoiceError, Endpoint};
 use super::discover::{ListedModel, Miss, Why, listed};
 use super::table::ProviderEnv;
-use super::{Price, model};
-use crate::message::ProviderRow;
+use super::{ErrorKind, Price, model};
+use crate::message::{ProviderRow, WireFormat};
 
 /// How long services are waited for.
 const TIMEOUT: Duration = Duration::from_secs(8);
+/// The same where only the answer counts.
+const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Most models of one service: one that resells has hundreds.
 const MAX_OF_ONE: usize = 400;
 
@@ -107,26 +109,64 @@ pub async fn offered(env: &ProviderEnv) -> Vec<OfferedModel> {
     rows.iter().zip(found).flat_map(of).collect()
 }
 
-/// Asks each service at hand what it has, and returns how many models that are, or what is wrong and what to do. A server
-/// on this machine that nobody has named and that does not answer is not there.
-pub async fn reached(env: &ProviderEnv) -> Vec<(String, Result<usize, String>)> {
-    let rows = env.table.rows().filter(|row| env.has_place(row) && env.has_access(row));
-    let asking = rows.map(|row| async move {
-        let endpoint = match Endpoint::at_hand(row, env) {
-            Ok(endpoint) => endpoint,
-            Err(error) => return Some((row.name.clone(), Err(error.to_string()))),
-        };
-        if !endpoint.credential.is_at_hand() {
-            return Some((row.name.clone(), Err("its key is fetched when it is first asked".to_owned())));
-        }
-        let answer = tokio::time::timeout(TIMEOUT, listed(&endpoint)).await.unwrap_or(Err(Why::Late));
-        let miss = |why| Miss { endpoint: endpoint.clone(), why };
-        match answer.map_err(miss) {
-            Ok(models) => Some((row.name.clone(), Ok(models.len()))),
-            Err(miss) => {
-                (miss.endpoint.is_named || miss.is_server()).then(|| (row.name.clone(), Err(miss.words(None))))
-            }
-        }
-    });
+/// Whether a service answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reachability {
+    /// It has listed so many models.
+    Reachable(usize),
+    /// It was not asked, for this reason.
+    Unasked(String),
+    /// What is wrong, and what to do.
+    Unreachable(String),
+}
+
+/// Asks each service at hand what it has, all at once, and returns by name whether it answers. A server on this machine
+/// that nobody has named and that does not answer is not there.
+pub async fn reached(env: &ProviderEnv) -> Vec<(String, Reachability)> {
+    let rows = env.table.rows().filter(|row| env.has_access(row));
+    let asking = rows.map(|row| async move { Some((row.name.clone(), reach(row, env).await?)) });
     futures::future::join_all(asking).await.into_iter().flatten().collect()
+}
+
+async fn reach(row: &Arc<ProviderRow>, env: &ProviderEnv) -> Option<Reachability> {
+    let endpoint = match Endpoint::at_hand(row, env) {
+        Ok(endpoint) => endpoint,
+        // Whoever has a key has not said where such a service is; that is no error yet.
+        Err(ChoiceError::MissingPlace { .. }) => return None,
+        Err(error) => return Some(Reachability::Unreachable(error.to_string())),
+    };
+    if row.wire == WireFormat::AnthropicVertex {
+        return Some(Reachability::Unasked("it lists no models".to_owned()));
+    }
+    if !endpoint.credential.is_at_hand() {
+        return Some(Reachability::Unasked("its key is fetched when it is first asked".to_owned()));
+    }
+    if let Some(host) = endpoint.exposed_host() {
+        let why = format!("its key would go to {host} unencrypted; start its address with https://");
+        return Some(Reachability::Unasked(why));
+    }
+    let answer = tokio::time::timeout(REACH_TIMEOUT, listed(&endpoint)).await.unwrap_or(Err(Why::Late));
+    let why = match answer {
+        Ok(models) => return Some(Reachability::Reachable(models.len())),
+        Err(why) => why,
+    };
+    let miss = Miss { endpoint, why };
+    if !miss.endpoint.is_named && !miss.is_server() {
+        return None;
+    }
+    let key = miss.endpoint.service().key_hint();
+    Some(Reachability::Unreachable(match &miss.why {
+        Why::Refused(error, Some(status)) if error.kind == ErrorKind::Authentication => {
+            format!("refused the key ({status}): check {key}")
+        }
+        Why::Refused(error, Some(status)) if error.kind == ErrorKind::MissingKey => {
+            format!("wants a key ({status}): set {key}")
+        }
+        Why::Refused(error, None) => format!("cannot be reached: {error}"),
+        Why::Late => {
+            let seconds = REACH_TIMEOUT.as_secs();
+            format!("cannot be reached: no answer within {seconds} s; check the network, and HTTPS_PROXY")
+        }
+        _ => miss.words(None),
+    }))
 }

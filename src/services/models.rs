@@ -4,13 +4,12 @@
 
 use super::bootstrap::{Bootstrap, SessionKind};
 use crate::offline;
-use crate::provider::offer::{OfferedModel, known, offered, reached};
+use crate::provider::offer::{OfferedModel, Reachability, known, offered, reached};
 use crate::provider::table::ProviderEnv;
 use crate::provider::{Model, Price};
 
-/// Asks the services at hand for their models. Returns for each, by name, how many it has, or what is wrong and what to
-/// do.
-pub async fn reached_services(bootstrap: &Bootstrap) -> Vec<(String, Result<usize, String>)> {
+/// Asks the services at hand for their models. Returns for each, by name, whether it answers.
+pub async fn reached_services(bootstrap: &Bootstrap) -> Vec<(String, Reachability)> {
     reached(&bootstrap.services).await
 }
 

@@ -7,6 +7,7 @@ use super::surroundings::search;
 use super::{Finding, FindingState};
 use crate::mcp::McpWay;
 use crate::message::format::counted;
+use crate::provider::offer::Reachability;
 use crate::services::{Bootstrap, reached_services, why_no_sandbox};
 
 pub(super) fn mcp(bootstrap: &Bootstrap) -> Vec<Finding> {
@@ -42,9 +43,12 @@ pub(super) async fn services(bootstrap: &Bootstrap) -> Vec<Finding> {
         let words = "no key and no server: the offline model answers; see belvedere keys";
         return vec![Finding::new(FindingState::Note, words)];
     }
-    let of = |(name, answer): (String, Result<usize, String>)| match answer {
-        Ok(count) => Finding::new(FindingState::Ok, format!("{name}: reached, {count} models")),
-        Err(why) => Finding::new(FindingState::Broken, format!("{name}: {why}")),
+    let of = |(name, answer): (String, Reachability)| match answer {
+        Reachability::Reachable(count) => {
+            Finding::new(FindingState::Ok, format!("{name}: reachable, {}", counted(count, "model")))
+        }
+        Reachability::Unasked(why) => Finding::new(FindingState::Note, format!("{name}: not asked: {why}")),
+        Reachability::Unreachable(why) => Finding::new(FindingState::Broken, format!("{name}: {why}")),
     };
     all.into_iter().map(of).collect()
 }

@@ -1,7 +1,7 @@
 //! `belvedere doctor`: each planted fault is found.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::Bench;
@@ -78,22 +78,50 @@ fn a_server_whose_program_is_not_there() {
     finds(&bench, "mcp", "broken", "docs: its program `no-such-program-here` is not in PATH");
 }
 
-#[test]
-fn a_key_that_is_refused_and_no_key_at_all() {
-    let mut bench = Bench::new();
-    finds(&bench, "services", "note", "no key and no server");
+/// Starts a server on this machine that gives each request this answer, and returns where it is.
+fn answering(status: &'static str, body: &'static str) -> SocketAddr {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = server.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in server.incoming() {
             let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
             let _ = stream.read(&mut request);
-            let _ = stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
         }
     });
+    place
+}
+
+#[test]
+fn services_that_answer_that_refuse_the_key_and_that_are_not_there() {
+    let mut bench = Bench::new();
+    finds(&bench, "services", "note", "no key and no server");
+    let refusing = answering("401 Unauthorized", "");
+    let listing = answering("200 OK", r#"{"object":"list","data":[{"id":"a"},{"id":"b"}]}"#);
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     bench.env.push(("ANTHROPIC_API_KEY", "canary-key".into()));
-    bench.env.push(("ANTHROPIC_BASE_URL", format!("http://{place}").into()));
-    finds(&bench, "services", "broken", "answered 401: check ANTHROPIC_API_KEY");
+    bench.env.push(("ANTHROPIC_BASE_URL", format!("http://{refusing}").into()));
+    bench.env.push(("OPENAI_BASE_URL", format!("http://{listing}/v1").into()));
+    bench.env.push(("GOOGLE_API_KEY", "canary-key".into()));
+    bench.env.push(("GOOGLE_GEMINI_BASE_URL", format!("http://{nobody}").into()));
+    let more = format!(
+        "[providers.open]\nwire = \"openai\"\nurl = \"http://198.51.100.7/v1\"\napi_key = \"canary-key\"\n\
+         [providers.slow]\nwire = \"openai\"\nurl = \"http://{listing}/v1\"\napi_key_command = \"echo canary\"\n\
+         [providers.headed]\nwire = \"openai\"\nurl = \"http://{listing}/v1\"\nheaders = {{ x-team = \"${{TEAM}}\" }}\n"
+    );
+    bench.file(".config/belvedere/config.toml", &more);
+    for (state, words) in [
+        ("broken", "anthropic: refused the key (401): check ANTHROPIC_API_KEY"),
+        ("ok", "openai: reachable, 2 models"),
+        ("broken", "gemini: cannot be reached: "),
+        ("note", "open: not asked: its key would go to 198.51.100.7 unencrypted; start its address with https://"),
+        ("note", "slow: not asked: its key is fetched when it is first asked"),
+        ("broken", "the header `x-team` cannot be sent: the variable TEAM is not set"),
+    ] {
+        finds(&bench, "services", state, words);
+    }
     assert!(!bench.run("shop", &["doctor"]).out.contains("canary"));
 }
 
