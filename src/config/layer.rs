@@ -46,9 +46,13 @@ impl Value {
     }
 }
 
+/// Returns the value of a setting, as a file would have it; `null` where it has none.
+pub(super) type Getter = fn(&Config) -> serde_json::Value;
+
 pub(super) struct SettingRow {
     /// Dotted name, as in the file.
     pub(super) name: &'static str,
+    pub(super) get: Getter,
     pub(super) set: Setter,
     pub(super) project: ProjectRule,
 }

@@ -1,14 +1,13 @@
 //! What a setting is, by its name: its value in JSON, where it stands, and the schema of all of them.
 //!
-//! Owns the values as they are written. Leaves names and what they take to `layer`. Invariant: each row of the table has a
-//! value here, and each default fits its own schema.
+//! Owns the schema. Leaves names, values and what they take to `rows` and `layer`. Invariant: each default fits its own
+//! schema.
 
 use serde_json::{Map, Value, json};
 
 use super::layer::schema_of;
 use super::rows::ROWS;
-use super::{Config, Environment, LimitSettings, variable_of};
-use crate::message::{Dollars, Effort};
+use super::{Config, Environment, variable_of};
 
 /// Where a setting has its value from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,64 +38,7 @@ pub fn setting_names() -> impl Iterator<Item = &'static str> {
 /// Returns the value of a setting, as a file would have it; `null` where it has none. `None` if there is no such setting.
 #[must_use]
 pub fn setting_value(config: &Config, name: &str) -> Option<Value> {
-    let Config { sandbox, ui, limits, .. } = config;
-    Some(match name {
-        "model" => json!(config.model),
-        "fallback_model" => {
-            json!(Some(config.fallback_models.join(", ")).filter(|names| !names.is_empty()))
-        }
-        "effort" => json!(config.effort.map_or("default", Effort::name)),
-        "compact_model" => json!(config.compact_model),
-        "reports" => json!(if config.asks_reports { "ask" } else { "send" }),
-        "judge_model" => json!(config.judge_model),
-        "permission_mode" => json!(config.permission_mode.name()),
-        "allowed_tools" => json!(config.allowed_tools),
-        "ask_tools" => json!(config.ask_tools),
-        "disallowed_tools" => json!(config.disallowed_tools),
-        "keep_answers" => json!(if config.keeps_rules { "settings" } else { "state" }),
-        "additional_directories" => json!(config.additional_directories),
-        "tools.environment" => json!(config.tool_environment),
-        "sandbox.enabled" => json!(sandbox.enabled),
-        "sandbox.write" => json!(sandbox.write),
-        "sandbox.hide" => json!(sandbox.hide),
-        "sandbox.hosts" => json!(sandbox.hosts),
-        "sandbox.network" => json!(sandbox.network),
-        "sandbox.untested_macos" => json!(sandbox.untested_macos),
-        "web.hosts" => json!(config.web_hosts),
-        "ui.theme" => json!(ui.theme),
-        "ui.layout" => json!(ui.layout),
-        "ui.editing" => json!(ui.editing),
-        "ui.notify" => json!(ui.notify),
-        "ui.mouse" => json!(ui.mouse),
-        "ui.ascii" => json!(ui.ascii),
-        "ui.pictures" => json!(ui.pictures),
-        "ui.program_status" => json!(ui.program_status),
-        "ui.reduced_motion" => json!(ui.reduced_motion),
-        name => limit(limits, name.strip_prefix("limits.")?)?,
-    })
-}
-
-fn limit(limits: &LimitSettings, name: &str) -> Option<Value> {
-    Some(match name {
-        "max_parallel" => json!(limits.max_parallel),
-        "max_per_request" => json!(limits.max_per_request),
-        "max_depth" => json!(limits.max_depth),
-        "max_turns" => json!(limits.max_turns),
-        "max_tool_calls" => json!(limits.max_tool_calls),
-        "max_tool_calls_ceiling" => json!(limits.max_tool_calls_ceiling.unwrap_or(0)),
-        "idle_timeout_secs" => json!(limits.idle_timeout_secs),
-        "wall_timeout_secs" => json!(limits.wall_timeout_secs.unwrap_or(0)),
-        "report_chars" => json!(limits.report_chars),
-        "result_chars" => json!(limits.result_chars),
-        "thinking_tokens" => json!(limits.thinking_tokens),
-        "min_task_chars" => json!(limits.min_task_chars),
-        "auto_compact_percent" => json!(limits.auto_compact_percent),
-        "keep_days" => json!(limits.keep_days.unwrap_or(0)),
-        "keep_mb" => json!(limits.keep_mb.unwrap_or(0)),
-        "budget_tokens" => json!(limits.budget.tokens.unwrap_or(0)),
-        "budget_usd" => json!(limits.budget.usd.map_or(0.0, Dollars::into)),
-        _ => return None,
-    })
+    ROWS.iter().find(|row| row.name == name).map(|row| (row.get)(config))
 }
 
 /// Returns where a setting has its value from: of the files, these are the texts.
@@ -125,7 +67,7 @@ pub fn config_schema() -> Value {
     let mut root = Map::new();
     for row in ROWS {
         let mut schema = schema_of(row);
-        if let Some(value) = setting_value(&defaults, row.name).filter(|value| !value.is_null()) {
+        if let Some(value) = Some((row.get)(&defaults)).filter(|value| !value.is_null()) {
             schema["default"] = value;
         }
         put(&mut root, &row.name.split('.').collect::<Vec<_>>(), schema);
