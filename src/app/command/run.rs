@@ -16,11 +16,11 @@ use crate::message::{AgentId, ExportFormat, MessageId, UserText};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
-/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write or to test, and
-/// what to keep, may hold more slashes.
+/// Returns `true` if what was written after a slash is a command and no path. What follows the name of a command may hold
+/// more slashes, such as the name of a model.
 fn is_command(written: &str) -> bool {
-    let may_hold_paths = ["export ", "compact ", "sandbox "].iter().any(|command| written.starts_with(command));
-    !written.contains('\n') && (!written.contains('/') || may_hold_paths)
+    let is_known = || written.split_whitespace().next().is_some_and(|name| SlashCommand::find(name).is_some());
+    !written.contains('\n') && (!written.contains('/') || is_known())
 }
 
 impl App {

@@ -77,6 +77,11 @@ fn a_name_that_is_not_listed_is_taken_as_typed() {
     assert!(stage.text().contains("enter uses the name as typed"), "{}", stage.text());
     let effects = stage.keys("<enter>");
     assert_eq!(used(&effects), [(AgentId::MAIN, "ollama/qwen3")]);
+    // The name of a model holds a slash, and is no path that someone writes about.
+    let effects = stage.keys("/model mine/large<enter>");
+    assert_eq!(used(&effects), [(AgentId::MAIN, "mine/large")]);
+    let effects = stage.keys("/usr/bin/model is gone, see /etc<enter>");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Command(Command::Send { .. }))), "{effects:?}");
 }
 
 #[test]
