@@ -106,6 +106,14 @@ pub(super) fn tls_advice(error: &reqwest::Error, service: &Service) -> Option<Ad
     Some((detail, advice.to_owned()))
 }
 
+/// Returns what to do if a server says in its answer that it wants a certificate of ours, as nginx does.
+pub(super) fn answered_advice(words: &str, service: &Service) -> Option<Advice> {
+    let wants_one = words.contains("No required SSL certificate was sent");
+    let alert = if wants_one { AlertDescription::CertificateRequired } else { AlertDescription::BadCertificate };
+    let refuses = wants_one || words.contains("The SSL certificate error");
+    refuses.then(|| client_advice(alert, service)).flatten()
+}
+
 /// Returns what to do if a server wants another certificate of ours, or one at all.
 fn client_advice(alert: AlertDescription, service: &Service) -> Option<Advice> {
     use AlertDescription as A;

@@ -198,7 +198,8 @@ impl Http {
             let (headers, path) = (answer.headers().clone(), answer.url().path().to_owned());
             let body = read_capped(answer, REFUSAL_CAP).await;
             let body = String::from_utf8_lossy(&body);
-            if let Some(advice) = connect::plain_advice(&self.base, &body) {
+            let advice = connect::plain_advice(&self.base, &body);
+            if let Some(advice) = advice.or_else(|| connect::answered_advice(&body, &self.service)) {
                 return Err(self.service.tls_error(advice));
             }
             return Err(self.service.refusal(status.as_u16(), &path, &headers, &body));

@@ -46,6 +46,16 @@ fn placeless(error: &ProviderError) -> String {
 }
 
 #[tokio::test]
+async fn a_server_that_says_in_its_answer_that_it_wants_a_certificate_is_understood() {
+    let page = "<html><head><title>400 No required SSL certificate was sent</title></head></html>";
+    let error = refusal(Reply::new(400, "text/html", page)).await;
+    assert_eq!(error.kind, ErrorKind::Tls);
+    let words =
+        "the server demands a client certificate. Set `client_cert` and `client_key` of `[providers.anthropic]`";
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[tokio::test]
 async fn a_request_to_anthropic_has_its_address_and_headers() {
     for suffix in ["", "/", "/v1", "/v1/"] {
         let server = Server::start(Reply::events(fixture("anthropic_tools.sse"))).await;
