@@ -38,7 +38,8 @@ pub(super) fn find_call<'a>(agent: &'a Agent, call: &ToolCall) -> Result<FoundCa
     let tool = agent.tools.find(&call.name).ok_or_else(|| {
         let names: Vec<&str> = agent.tools.names().collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.", call.name))
+        let hint = agent.tools.hint(&call.name).map(|hint| format!(" {hint}")).unwrap_or_default();
+        ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.{hint}", call.name))
     })?;
     match &call.input {
         ToolInput::Object(args) => Ok(FoundCall { tool: tool.as_ref(), call: tool.parse(args) }),

@@ -26,6 +26,9 @@ pub trait AnyTool: Send + Sync {
     /// Returns what has changed since the model read the offer, if the offer does not say so itself.
     fn news(&self) -> Option<String>;
 
+    /// Says how a tool of this name is got, which the agent does not have.
+    fn hint(&self, name: &str) -> Option<String>;
+
     fn kind(&self) -> ToolKind;
 
     /// Says whether it is of use to an agent whose model is, or is not, at a service that searches the web itself.
@@ -71,6 +74,10 @@ impl<T: Tool> AnyTool for T {
 
     fn news(&self) -> Option<String> {
         Tool::news(self)
+    }
+
+    fn hint(&self, name: &str) -> Option<String> {
+        Tool::hint(self, name)
     }
 
     fn kind(&self) -> ToolKind {

@@ -113,6 +113,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Says how a tool of this name is got, which the agent does not have.
+    fn hint(&self, _name: &str) -> Option<String> {
+        None
+    }
+
     /// Says whether the model is told of the tool as things are.
     fn applies(&self) -> bool {
         true

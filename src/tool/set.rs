@@ -77,6 +77,11 @@ impl ToolSet {
         self.all().filter_map(|tool| tool.news()).collect()
     }
 
+    /// Says how a tool is got that is none of these.
+    pub fn hint(&self, name: &str) -> Option<String> {
+        self.all().find_map(|tool| tool.hint(name))
+    }
+
     /// Returns the tools for which `keep` holds, in the same order.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {

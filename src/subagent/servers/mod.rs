@@ -125,6 +125,26 @@ impl ServerReach {
         tools.joined_by(late)
     }
 
+    /// Says how a tool is got that was not offered: by the search, if a server has it or may have it.
+    fn hint(&self, name: &str) -> Option<String> {
+        let is_one = |(_, info): &FoundTool| info.name == name;
+        let may_have = |(server, state): &(String, McpState)| {
+            matches!(state, McpState::Starting | McpState::Waiting(_)) && name.starts_with(&server_prefix(server))
+        };
+        let is_there = self.tools().iter().any(is_one);
+        if !is_there && !self.states().iter().any(may_have) {
+            return None;
+        }
+        let is = if is_there {
+            "is there, but not in your list yet"
+        } else {
+            "may come with its MCP server, which is starting"
+        };
+        Some(format!(
+            "`{name}` {is}. Call {TOOL_SEARCH} with the query `select:{name}`, then call it in your next turn."
+        ))
+    }
+
     /// Returns what has come since the model was told last, in words.
     fn news(&self) -> Option<String> {
         let there = self.tools();

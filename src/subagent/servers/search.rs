@@ -67,6 +67,10 @@ impl Tool for ToolSearch {
         self.reach.news()
     }
 
+    fn hint(&self, name: &str) -> Option<String> {
+        self.reach.hint(name)
+    }
+
     fn title(&self, input: &ToolSearchInput, _context: &ToolContext) -> String {
         format!("{:?}", input.query)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use belvedere::message::{Message, ToolResult};
 use belvedere::provider::{Request, scripted::Scripted};
 use serde_json::json;
 
@@ -76,4 +77,39 @@ async fn a_server_that_comes_late_is_told_of_and_changes_no_list_by_itself() {
     assert_eq!(tools(&requests[2]), tools(&requests[1]));
     let told = format!("{:?}", requests[1].messages).contains("- mcp__slow__write_0");
     assert!(told, "what has come and was not asked for is named: {:?}", requests[1].messages);
+}
+
+/// Returns what the model was told by messages, and by results.
+fn said(request: &Request) -> Vec<String> {
+    let texts = request.messages.iter().flat_map(|message| match &**message {
+        Message::User { text } => vec![text.clone()],
+        Message::ToolResults { results } => results.iter().map(ToolResult::joined_text).collect(),
+        Message::Assistant(_) => Vec::new(),
+    });
+    texts.collect()
+}
+
+fn calls(tool: &str) -> Vec<serde_json::Value> {
+    vec![json!({"call": tool, "input": {"text": "x"}})]
+}
+
+#[tokio::test]
+async fn a_tool_that_is_called_before_it_is_in_the_list_comes_with_the_way_to_it() {
+    let heard = Heard::default();
+    let servers = connected(&heard, &[("notes", "tools 200")]).await;
+    let provider = script(&[
+        reply(json!({"turn": 0}), calls("mcp__notes__write_7")),
+        reply(json!({"turn": 1}), search("select:mcp__notes__write_7")),
+        reply(json!({"turn": 2}), calls("mcp__notes__write_700")),
+        reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
+    ]);
+    let requests = asked(&provider, |parts| parts.servers = servers).await;
+    let error = said(&requests[1]).pop().unwrap();
+    assert!(error.starts_with("There is no tool `mcp__notes__write_7` here."), "{error}");
+    let hint = "`mcp__notes__write_7` is there, but not in your list yet. Call ToolSearch with the query \
+                `select:mcp__notes__write_7`, then call it in your next turn.";
+    assert!(error.ends_with(hint), "{error}");
+    assert_eq!(tools(&requests[2]).last(), Some(&"mcp__notes__write_7"), "as it says");
+    let error = said(&requests[3]).pop().unwrap();
+    assert!(error.contains("no tool `mcp__notes__write_700`") && !error.contains("ToolSearch with"), "{error}");
 }
