@@ -144,7 +144,7 @@
 //!   **control input**; **message options** say what the messages to it hold.
 //! - **MCP server**: a program or an address that offers tools, see [`mcp`]. **MCP config** is one as it is configured,
 //!   **MCP facts** what is known of it. A **server offer** is what one agent was offered of them; **late tools** join an
-//!   agent's tools while it works. A **served program** is one that is talked to while it runs.
+//!   agent's tools while it works, and **tool notes** are what its model has to know of them. A **served program** is one that is talked to while it runs.
 //! - **Attachment**: a picture as it is sent; its **picture facts** are what its header says, a **thumbnail** is a small
 //!   copy to look at. The **gallery** has those that the terminal shows, each a **shown picture**, by a **picture protocol**; a
 //!   **placed picture** is painted over cells. The **picture store** keeps those of a session, each by its number.

@@ -29,7 +29,7 @@ use super::names::{McpToolInfo, wire_name};
 use super::reading::{self, McpPrompt};
 use super::remote::SseError;
 use crate::launched::ProgramLog;
-use crate::message::sanitize_line;
+use crate::message::{sanitize, sanitize_line};
 use crate::network::root_cause;
 
 /// Tools of one server.
@@ -40,6 +40,8 @@ const MAX_PAGES: usize = 50;
 const MAX_DESCRIPTION: usize = 4_000;
 /// Bytes of a tool's schema.
 const MAX_SCHEMA: usize = 64 << 10;
+/// Characters of what a server says of its use.
+const MAX_INSTRUCTIONS: usize = 2_000;
 /// How long a list may take.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long we try to tell a server that a call was given up.
@@ -123,6 +125,8 @@ pub(super) struct Offered {
     pub(super) resources: Vec<String>,
     pub(super) prompts: Vec<McpPrompt>,
     pub(super) version: Option<String>,
+    /// What it says of its use.
+    pub(super) instructions: Option<String>,
     /// What went wrong in finding out.
     pub(super) errors: Vec<String>,
 }
@@ -132,6 +136,7 @@ pub(super) async fn offered(peer: &Peer<RoleClient>, server: &str) -> Offered {
     let mut offered = Offered::default();
     let Some(info) = peer.peer_info() else { return offered };
     offered.version = info.server_info.as_ref().map(|info| format!("{} {}", info.name, info.version));
+    offered.instructions = info.instructions.as_deref().and_then(bounded);
     if info.capabilities.tools.is_some() {
         match tools(peer, server).await {
             Ok(tools) => offered.tools = tools,
@@ -151,6 +156,17 @@ pub(super) async fn offered(peer: &Peer<RoleClient>, server: &str) -> Offered {
         }
     }
     offered
+}
+
+/// Returns what a server says of its use, without what controls a terminal, and cut where it is too long; `None` if it says
+/// nothing.
+fn bounded(instructions: &str) -> Option<String> {
+    let text = sanitize(instructions);
+    let text = text.trim();
+    let left_out = text.chars().count().saturating_sub(MAX_INSTRUCTIONS);
+    let kept: String = text.chars().take(MAX_INSTRUCTIONS).collect();
+    let cut = if left_out > 0 { format!("\n… ({left_out} more characters are left out)") } else { String::new() };
+    (!kept.is_empty()).then(|| kept + &cut)
 }
 
 async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Arc<McpToolInfo>>, String> {

@@ -61,6 +61,9 @@ pub struct McpFacts {
     pub state: McpState,
     /// What it calls itself, with its version.
     pub version: Option<String>,
+    /// What it says of its use, to models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// The names of its tools, as models call them.
     pub tools: Vec<String>,
     pub prompts: Vec<McpPrompt>,
@@ -122,14 +125,22 @@ impl McpFacts {
         for uri in &self.resources {
             let _ = writeln!(page, "- {}", code(&format!("@{}:{uri}", self.name)));
         }
+        if let Some(instructions) = &self.instructions {
+            page.push_str("\nWhat it tells models of its use:\n");
+            put_block(&mut page, instructions.lines());
+        }
         if !self.log.is_empty() {
-            // Indented, so that nothing in it ends the block.
             page.push_str("\nIts last lines:\n");
-            for line in &self.log {
-                let _ = write!(page, "\n    {}", sanitize_line(line));
-            }
-            page.push('\n');
+            put_block(&mut page, self.log.iter().map(String::as_str));
         }
         page
     }
+}
+
+/// Adds a block of lines, indented, so that nothing in it ends the block.
+fn put_block<'a>(page: &mut String, lines: impl Iterator<Item = &'a str>) {
+    for line in lines {
+        let _ = write!(page, "\n    {}", sanitize_line(line));
+    }
+    page.push('\n');
 }

@@ -129,6 +129,12 @@ impl Server {
         if held.peer.is_some() { held.offered.prompts.clone() } else { Vec::new() }
     }
 
+    /// Returns what it says of its use.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let held = self.held();
+        held.peer.as_ref().and_then(|_| held.offered.instructions.clone())
+    }
+
     pub(super) fn facts(&self) -> McpFacts {
         let held = self.held();
         let offered = &held.offered;
@@ -138,6 +144,7 @@ impl Server {
             shown: self.config.shown.clone(),
             state: held.state.clone(),
             version: offered.version.clone(),
+            instructions: offered.instructions.clone(),
             tools: offered.tools.iter().map(|tool| tool.name.clone()).collect(),
             prompts: offered.prompts.clone(),
             resources: offered.resources.clone(),

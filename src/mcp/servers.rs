@@ -214,6 +214,13 @@ impl McpServers {
         self.all().iter().flat_map(of).collect()
     }
 
+    /// Returns what the connected ones say of their use, each with its server.
+    #[must_use]
+    pub fn instructions(&self) -> Vec<(String, String)> {
+        let of = |server: &Arc<Server>| Some((server.config().name.clone(), server.instructions()?));
+        self.all().iter().filter_map(of).collect()
+    }
+
     /// Reads a resource of a server.
     ///
     /// # Errors

@@ -59,7 +59,7 @@ pub use process::user_program::{UserCommand, UserProgram, UserProgramEnd};
 pub use process::{ServedProgram, Shell};
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
-pub use set::{LateTools, ToolSet};
+pub use set::{LateTools, ToolNotes, ToolSet};
 pub use todo_write::{Todo, TodoStatus};
 pub use web::{
     FetchSecret, Fetcher, HostLookup, SearchAnswer, SearchCall, SearchEngine, SearchQuery, ServiceSearcher, markdown,

@@ -11,7 +11,11 @@ pub struct ToolSet {
     tools: Vec<Arc<dyn AnyTool>>,
     /// What joins the others while the agent works.
     late: Option<Arc<LateTools>>,
+    notes: Option<ToolNotes>,
 }
+
+/// Returns what a model has to know of its tools as long as it has them, message by message.
+pub type ToolNotes = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// Tools that join an agent's while it works, in the order of their coming. None leaves: what a model was offered stays.
 #[derive(Default)]
@@ -52,6 +56,12 @@ impl ToolSet {
         Self { late: Some(late), ..self }
     }
 
+    /// Returns the same tools with what is said of them.
+    #[must_use]
+    pub fn noted_by(self, notes: ToolNotes) -> Self {
+        Self { notes: Some(notes), ..self }
+    }
+
     /// Finds a tool by the name a model used: exactly, then without regard to case, then by its name elsewhere.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         let loosely = |name: &str| self.all().find(|tool| tool.name().eq_ignore_ascii_case(name));
@@ -77,6 +87,11 @@ impl ToolSet {
         self.all().filter_map(|tool| tool.news()).collect()
     }
 
+    /// Returns what the model has to know as long as it has these tools.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.as_ref().map(|notes| notes()).unwrap_or_default()
+    }
+
     /// Says how a tool is got that is none of these.
     pub fn hint(&self, name: &str) -> Option<String> {
         self.all().find_map(|tool| tool.hint(name))
@@ -86,20 +101,20 @@ impl ToolSet {
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
         let tools = self.tools.iter().filter(|tool| keep(tool.name())).cloned().collect();
-        Self { tools, late: self.late.clone() }
+        Self { tools, ..self.clone() }
     }
 
     /// Returns the tools that are of use to an agent whose model is, or is not, at a service that searches the web itself.
     #[must_use]
     pub fn offered(&self, service_searches: bool) -> Self {
         let tools = self.tools.iter().filter(|tool| tool.is_offered(service_searches)).cloned().collect();
-        Self { tools, late: self.late.clone() }
+        Self { tools, ..self.clone() }
     }
 
     #[must_use]
     pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
         let tools = self.tools.iter().cloned().chain([tool]).collect();
-        Self { tools, late: self.late.clone() }
+        Self { tools, ..self.clone() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -109,6 +124,6 @@ impl ToolSet {
 
 impl FromIterator<Arc<dyn AnyTool>> for ToolSet {
     fn from_iter<T: IntoIterator<Item = Arc<dyn AnyTool>>>(tools: T) -> Self {
-        Self { tools: tools.into_iter().collect(), late: None }
+        Self { tools: tools.into_iter().collect(), ..Self::default() }
     }
 }

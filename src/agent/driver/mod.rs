@@ -249,6 +249,20 @@ impl<'a> Driver<'a> {
         for text in self.agent.tools.news() {
             self.receive(InboxMessage::of_program(&text)).await;
         }
+        self.read_tool_notes().await;
+    }
+
+    /// Adds what the model has to know of its tools, unless the transcript holds it: it was not said yet, or a summary has
+    /// taken its place.
+    async fn read_tool_notes(&mut self) {
+        for note in self.agent.tools.notes() {
+            let note = InboxMessage::of_program(&self.agent.secrets.redact(&note));
+            let said = note.model_text();
+            let is_it = |message: &Arc<Message>| matches!(&**message, Message::User { text } if *text == said);
+            if !self.transcript.messages().iter().any(is_it) {
+                self.receive(note).await;
+            }
+        }
     }
 
     async fn receive(&mut self, message: InboxMessage) {

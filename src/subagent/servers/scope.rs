@@ -149,6 +149,15 @@ impl AgentServers {
         self.parts.iter().flat_map(of_part).collect()
     }
 
+    /// Returns what connected servers say of their use, each with its server.
+    pub(super) fn instructions(&self) -> Vec<(String, String)> {
+        let of_part = |part: &ServerPart| {
+            let all = part.servers.instructions().into_iter();
+            all.filter(|(server, _)| part.has(server)).collect::<Vec<_>>()
+        };
+        self.parts.iter().flat_map(of_part).collect()
+    }
+
     /// Waits until no server that `counts` is on its way any more, for so long at most.
     pub(super) async fn settled(&self, counts: impl Fn(&str) -> bool, within: Duration) {
         let counts = &counts;
