@@ -18,7 +18,7 @@ pub use self::scope::AgentServers;
 pub use self::search::TOOL_SEARCH;
 use self::search::ToolSearch;
 use crate::mcp::{McpServers, McpState, McpToolInfo, server_prefix};
-use crate::message::{sanitize_line, without_speakers};
+use crate::message::{reminder, sanitize_line, without_speakers};
 use crate::permission::Permissions;
 use crate::provider::Model;
 use crate::tool::{LateTools, ToolSet};
@@ -182,7 +182,7 @@ impl ServerReach {
         }
         let names: Vec<String> = new.into_iter().map(|info| info.name.clone()).collect();
         state.told.extend(names);
-        Some(news)
+        Some(reminder(&news))
     }
 }
 
@@ -192,7 +192,7 @@ fn instructions_message(server: &str, text: &str) -> String {
     for line in harmless(text).lines() {
         let _ = write!(message, "\n> {line}");
     }
-    message
+    reminder(&message)
 }
 
 /// Returns `true` if a model's context has room for these tools.

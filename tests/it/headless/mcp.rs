@@ -69,6 +69,16 @@ fn a_server_is_added_tested_listed_and_removed() {
 }
 
 #[test]
+fn what_a_server_says_of_its_use_is_no_question_to_the_offline_model() {
+    let bench = Bench::new();
+    assert_eq!(mcp(&bench, &["add", "own", "--", "bash", &script()]).0, 0);
+    let events = text(&bench.ask("where is verify_password defined?", &["--output-format", "events"]).stdout);
+    let told = events.lines().any(|event| event.contains("MCP server instructions: own"));
+    let ended = events.lines().last().is_some_and(|end| end.contains("`src/lib.rs:4`"));
+    assert!(told && ended, "{events}");
+}
+
+#[test]
 fn a_projects_server_starts_only_where_it_is_trusted() {
     let bench = Bench::new();
     let pids = bench.project.path().join("pids");

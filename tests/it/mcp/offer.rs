@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::message::{Message, ToolResult};
+use belvedere::message::{Message, ToolResult, reminded};
 use belvedere::permission::{Places, Rule, RuleEffect, RuleOrigin, RuleSet, ToolKind};
 use belvedere::provider::{Request, scripted::Scripted};
 use serde_json::json;
@@ -133,7 +133,8 @@ async fn what_a_server_says_of_its_use_reaches_the_model_once_cut_and_as_its_wor
     let with = asked(&provider(), |parts| parts.servers = servers.clone()).await;
     assert!(!with[0].system.contains("echo first") && with[0].system == with[1].system);
     let told = |request: &Request| -> Vec<String> {
-        said(request).into_iter().filter(|text| text.starts_with("MCP server instructions: ")).collect()
+        let told = said(request).into_iter().filter_map(|text| reminded(&text).map(str::to_owned));
+        told.filter(|text| text.starts_with("MCP server instructions: ")).collect()
     };
     let first = told(&with[0]);
     assert_eq!(first.len(), 1, "{first:?}");
@@ -169,7 +170,7 @@ async fn what_a_late_server_says_of_its_use_comes_behind_what_was_read() {
     ]);
     let requests = asked(&provider, |parts| parts.servers = servers).await;
     let is_told =
-        |request: &Request| said(request).iter().any(|text| text.starts_with("MCP server instructions: slow\n"));
+        |request: &Request| said(request).iter().any(|text| text.contains("\nMCP server instructions: slow\n"));
     assert!(is_told(&requests[1]), "{:?}", requests[1].messages);
     assert_eq!(requests[1].system, requests[0].system);
     assert_eq!(requests[1].messages[..requests[0].messages.len()], requests[0].messages[..]);
