@@ -72,6 +72,9 @@ pub enum WorktreeError {
         "the branch {branch} has commits that are not checked out in its worktree: run `git switch {branch}` there"
     )]
     OffBranch { branch: String },
+    /// What another machine has sent.
+    #[error("the files that came from the other side cannot be used: {0}")]
+    Unsound(String),
     #[error("the worktree {} is gone; its commits are on the branch {branch}", shown(root))]
     Gone { root: PathBuf, branch: String },
 }

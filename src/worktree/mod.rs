@@ -9,6 +9,7 @@
 //! ignored is not in it. A merge joins three states, the base, the worktree and the project's files as they are, by git's
 //! own rules, and leaves the result uncommitted.
 
+mod carried;
 mod changes;
 mod error;
 mod git;
@@ -17,6 +18,7 @@ mod orphans;
 mod place;
 mod snapshot;
 
+pub use carried::{CarriedFolder, ReceivedFolder};
 pub use changes::{ChangedFile, WorktreeChangeKind, WorktreeChanges};
 pub use error::WorktreeError;
 pub use merge::{Conflict, Merged};
@@ -29,6 +31,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::git::Repository;
+use crate::message::FolderState;
 use crate::program::SearchPath;
 use git::Git;
 use place::{Claim, WorktreeRecord};
@@ -50,6 +53,8 @@ pub struct Worktrees {
     program: Option<PathBuf>,
     /// Held during everything that changes a repository, so that only one thing at a time does.
     claim: Mutex<Option<Claim>>,
+    /// What was packed last to be sent elsewhere, by its tree.
+    packed: Mutex<Option<(String, FolderState)>>,
 }
 
 /// One worktree. As long as it is held, no other program takes it for an orphan.
@@ -83,7 +88,7 @@ impl Worktrees {
     /// nothing.
     #[must_use]
     pub fn new(dir: PathBuf, session: &str) -> Self {
-        Self { dir, session: session.to_owned(), program: None, claim: Mutex::default() }
+        Self { dir, session: session.to_owned(), program: None, claim: Mutex::default(), packed: Mutex::default() }
     }
 
     /// Returns the same worktrees, made by this git in place of the one on the `PATH`.

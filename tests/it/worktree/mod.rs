@@ -1,5 +1,6 @@
 //! Worktrees on real repositories: how they begin, what is seen of them, and how they end.
 
+mod carried;
 mod chance;
 mod hostile;
 mod making;

@@ -1,0 +1,254 @@
+//! The files of a worktree on their way to where its agent runs, and what comes back of them.
+//!
+//! Owns both ends: the worktree here, and the folder there. Leaves sending to the callers. Invariants: what comes from the other side is
+//! a stranger's: it is bounded and checked before it is written, and runs nothing; the worktree holds a whole state at any
+//! time, or the one before; no history leaves this machine, only files.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::git::Git;
+use super::place::file_name;
+use super::snapshot::{Snapshot, Untracked, blocking};
+use super::{Worktree, WorktreeError, Worktrees, plain_join};
+use crate::git::Repository;
+use crate::message::{FolderState, MAX_PACK};
+use crate::program::SearchPath;
+
+/// Objects of a pack that is taken apart; a larger one is kept as it is.
+const LOOSE_OBJECTS: u32 = 100;
+/// Bytes of all files of a state.
+const MAX_BYTES: u64 = 4 << 30;
+/// Files of a state.
+const MAX_FILES: usize = 500_000;
+/// Settings that hold for names from anywhere, whatever this system's file names are.
+const STRICT: [&str; 6] =
+    ["-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.bigFileThreshold=16m"];
+/// Begins the names of folders that came from elsewhere.
+const PREFIX: &str = "belvedere-folder-";
+
+/// A worktree whose agent works in a copy of it, somewhere else.
+#[derive(Debug, Clone)]
+pub struct CarriedFolder {
+    worktrees: Arc<Worktrees>,
+    worktree: Arc<Worktree>,
+}
+
+impl CarriedFolder {
+    #[must_use]
+    pub fn new(worktrees: Arc<Worktrees>, worktree: Arc<Worktree>) -> Self {
+        Self { worktrees, worktree }
+    }
+
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.worktree.root
+    }
+
+    /// Returns what the folder is called: as the project is.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.worktree.repository.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Returns the way from its root to where the agent works.
+    #[must_use]
+    pub fn inside(&self) -> PathBuf {
+        self.worktree.cwd.strip_prefix(&self.worktree.root).map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    async fn git(&self, cancel: &CancellationToken) -> Result<Git, WorktreeError> {
+        let Worktree { root, repository, git_dir, branch, .. } = &*self.worktree;
+        if !root.is_dir() {
+            return Err(WorktreeError::Gone { root: root.clone(), branch: branch.clone() });
+        }
+        let program = self.worktrees.program(&[root, repository])?;
+        Git::linked(&program, root, git_dir, cancel).await
+    }
+
+    /// Packs the files as they are, without their history. Of agents that begin with the same files, the first packs them.
+    ///
+    /// # Errors
+    /// Returns why it cannot: git or a disk fails, or they are too large.
+    pub async fn pack(&self, cancel: &CancellationToken) -> Result<FolderState, WorktreeError> {
+        let git = self.git(cancel).await?;
+        let snapshot = Snapshot::take(&git, &self.worktree.root, &self.worktree.claim.folder, Untracked::All).await?;
+        let mut packed = self.worktrees.packed.lock().await;
+        if let Some((_, state)) = packed.as_ref().filter(|(tree, _)| *tree == snapshot.tree) {
+            return Ok(state.clone());
+        }
+        let commit = commit_alone(&git, &snapshot.tree).await?;
+        let call = git.call("packing the files").args(["pack-objects", "--revs", "--stdout", "-q"]);
+        let pack = call.input(format!("{commit}\n").into_bytes()).run().await?;
+        let state = FolderState { commit, pack: Arc::new(pack), left_out: snapshot.nested };
+        *packed = Some((snapshot.tree, state.clone()));
+        Ok(state)
+    }
+
+    /// Makes the files of the worktree those of a state that came back.
+    ///
+    /// # Errors
+    /// Returns why it cannot; the worktree is then as it was.
+    pub async fn take(&self, state: &FolderState, cancel: &CancellationToken) -> Result<(), WorktreeError> {
+        let git = self.git(cancel).await?;
+        store(&git, state).await?;
+        // A stop in the middle would leave half of the files.
+        let call = git.call("writing what came back").args(STRICT).args(["read-tree", "--reset", "-u", &state.commit]);
+        call.whole().run().await.map(drop)
+    }
+}
+
+/// A folder that another machine has sent, for an agent to work in. It is gone with this value.
+#[derive(Debug)]
+pub struct ReceivedFolder {
+    folder: TempDir,
+    root: PathBuf,
+    program: PathBuf,
+    /// The trees of the states that the sender may know.
+    known: BTreeMap<String, String>,
+}
+
+impl ReceivedFolder {
+    /// Unpacks a state into a folder of its own, with this name; `inside` it there is a folder to work in.
+    ///
+    /// # Errors
+    /// Returns why it cannot; nothing is left behind then.
+    pub async fn unpack(
+        (name, inside): (&str, &Path),
+        state: &FolderState,
+        cancel: &CancellationToken,
+    ) -> Result<Self, WorktreeError> {
+        if inside.components().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(WorktreeError::Unsound("its working directory leads out of it".to_owned()));
+        }
+        let name = file_name(name, "project");
+        let (folder, root) = blocking(move || {
+            let place = std::env::temp_dir();
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&place);
+            let folder = folder.map_err(WorktreeError::disk(&place, "written to"))?;
+            let root = folder.path().join(name);
+            std::fs::create_dir(&root).map_err(WorktreeError::disk(&root, "created"))?;
+            let root = root.canonicalize().map_err(WorktreeError::disk(&root, "found"))?;
+            Ok((folder, root))
+        })
+        .await?;
+        let program = SearchPath::of_process(&[&root]).find("git").ok_or(WorktreeError::NoGit)?;
+        let format = if state.commit.len() == 64 { "sha256" } else { "sha1" };
+        let alone = Git::alone(&program, &[&root], &root, cancel);
+        let init = alone.call("making a repository").args(["init", "-q", "--initial-branch=work"]);
+        init.arg(format!("--object-format={format}")).run().await?;
+        let mut received = Self { folder, root, program, known: BTreeMap::new() };
+        let git = received.git(cancel).await?;
+        store(&git, state).await?;
+        git.call("making a branch").args(["update-ref", "HEAD", &state.commit]).run().await?;
+        let call = git.call("writing the files").args(STRICT).args(["read-tree", "--reset", "-u", &state.commit]);
+        call.run().await?;
+        let tree = tree_of(&git, &state.commit).await?;
+        received.known.insert(state.commit.clone(), tree);
+        let cwd = plain_join(&received.root, inside);
+        blocking(move || std::fs::create_dir_all(&cwd).map_err(WorktreeError::disk(&cwd, "created"))).await?;
+        Ok(received)
+    }
+
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    async fn git(&self, cancel: &CancellationToken) -> Result<Git, WorktreeError> {
+        let root = self.root.clone();
+        let repository = blocking(move || {
+            let found = Repository::around(&root)?.filter(|found| found.top == root);
+            found.ok_or(WorktreeError::NoRepository { cwd: root })
+        });
+        Git::on(&self.program, repository.await?, cancel).await
+    }
+
+    /// Packs what is different from a state that the sender knows; `None` if nothing is.
+    ///
+    /// # Errors
+    /// Returns why it cannot: the agent has broken the repository, git or a disk fails, or the changes are too large.
+    pub async fn changes(
+        &mut self,
+        since: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Option<FolderState>, WorktreeError> {
+        let Some(old) = self.known.get(since).cloned() else {
+            return Err(WorktreeError::Unsound(format!("there was no state {since}")));
+        };
+        let git = self.git(cancel).await?;
+        let snapshot = Snapshot::take(&git, &self.root, self.folder.path(), Untracked::All).await?;
+        if snapshot.tree == old {
+            return Ok(None);
+        }
+        let commit = commit_alone(&git, &snapshot.tree).await?;
+        let call = git.call("packing the changes").args(["pack-objects", "--revs", "--thin", "--stdout", "-q"]);
+        let pack = call.input(format!("{commit}\n^{since}\n").into_bytes()).run().await?;
+        self.known.insert(commit.clone(), snapshot.tree.clone());
+        Ok(Some(FolderState { commit, pack: Arc::new(pack), left_out: snapshot.nested }))
+    }
+
+    /// Removes the folder.
+    pub async fn remove(self) {
+        let folder = self.folder;
+        // What cannot be removed lies where the system cleans up.
+        let _ =
+            blocking(move || folder.close().map_err(WorktreeError::disk(&std::env::temp_dir(), "cleaned up"))).await;
+    }
+}
+
+/// Makes a commit without a history.
+async fn commit_alone(git: &Git, tree: &str) -> Result<String, WorktreeError> {
+    let call = git.call("keeping a snapshot").args(["commit-tree", "--no-gpg-sign", "-m"]);
+    call.args(["Snapshot of the working tree", tree]).line().await
+}
+
+async fn tree_of(git: &Git, commit: &str) -> Result<String, WorktreeError> {
+    git.call("reading a state").args(["rev-parse", "--verify", "-q"]).arg(format!("{commit}^{{tree}}")).line().await
+}
+
+/// Puts the objects of a state among those of a repository, once they are known to be sound.
+async fn store(git: &Git, state: &FolderState) -> Result<(), WorktreeError> {
+    let unsound = |why: &str| WorktreeError::Unsound(why.to_owned());
+    if !FolderState::is_commit(&state.commit) {
+        return Err(unsound("their state has no name"));
+    }
+    if state.pack.len() > MAX_PACK {
+        return Err(unsound("there is too much of them"));
+    }
+    let objects = match state.pack.get(..12) {
+        Some([b'P', b'A', b'C', b'K', _, _, _, _, count @ ..]) => {
+            count.iter().fold(0_u32, |all, byte| (all << 8) | u32::from(*byte))
+        }
+        _ => return Err(unsound("they are no pack of git's")),
+    };
+    let call = git.call("unpacking files").args(STRICT);
+    let call = if objects < LOOSE_OBJECTS {
+        call.args(["unpack-objects", "-q", "--strict"])
+    } else {
+        call.args(["index-pack", "--stdin", "--fix-thin", "--strict"])
+    };
+    call.input(state.pack.to_vec()).run().await?;
+    check_size(git, &state.commit).await
+}
+
+/// Checks that the files of a state are not more than anyone would have meant.
+async fn check_size(git: &Git, commit: &str) -> Result<(), WorktreeError> {
+    let tree = tree_of(git, commit).await?;
+    let listing = git.call("listing files").args(["ls-tree", "-r", "-l", "-z", &tree]).run().await?;
+    let (mut files, mut bytes) = (0_usize, 0_u64);
+    for entry in listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let facts = entry.split(|byte| *byte == b'\t').next().unwrap_or_default();
+        let size = facts.rsplit(|byte| *byte == b' ').next().and_then(|size| std::str::from_utf8(size).ok());
+        files += 1;
+        bytes = bytes.saturating_add(size.and_then(|size| size.parse().ok()).unwrap_or(0));
+    }
+    if files > MAX_FILES || bytes > MAX_BYTES {
+        return Err(WorktreeError::Unsound(format!("{files} files of {bytes} bytes are too many")));
+    }
+    Ok(())
+}
