@@ -8,6 +8,7 @@ mod approvals;
 mod children;
 mod client;
 mod commands;
+mod folder;
 mod open;
 mod prompt;
 mod session;
@@ -28,23 +29,26 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::client::Client;
+use self::folder::ClientFolder;
 use self::open::{RunningSession, SessionRequest, Which};
 use self::schema::{
     AGENT_METHOD_NAMES, AgentCapabilities, AuthenticateRequest, CancelNotification, CancelRequestNotification,
     CloseSessionRequest, Error, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
-    LoadSessionRequest, McpCapabilities, NewSessionRequest, PROTOCOL_LEVEL_METHOD_NAMES, PromptCapabilities,
+    LoadSessionRequest, McpCapabilities, Meta, NewSessionRequest, PROTOCOL_LEVEL_METHOD_NAMES, PromptCapabilities,
     PromptRequest, ProtocolVersion, RequestId, ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities,
     SessionId, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
     SetSessionModeRequest,
 };
 use self::session::SessionInput;
 use self::wire::{Incoming, Params, invalid, saying};
+use crate::message::extension;
 use crate::services::{Options, Signals};
 use crate::session::log::LogGuard;
 
@@ -78,6 +82,7 @@ pub async fn run(
         is_initialized: false,
         open: HashMap::new(),
         opening: JoinSet::new(),
+        folder: ClientFolder::default(),
         log: None,
     };
     let status = loop {
@@ -118,6 +123,8 @@ struct Server {
     is_initialized: bool,
     open: HashMap<SessionId, RunningSession>,
     opening: JoinSet<Opened>,
+    /// What it has sent to be worked in.
+    folder: ClientFolder,
     log: Option<LogGuard>,
 }
 
@@ -160,8 +167,9 @@ impl Server {
             ));
         }
         if method == names.session_new {
-            let NewSessionRequest { cwd, mcp_servers: servers, .. } = params.read()?;
-            return self.open(id, SessionRequest { cwd, servers, which: Which::New });
+            let NewSessionRequest { cwd, mcp_servers: servers, meta, .. } = params.read()?;
+            let agent = meta.and_then(|mut meta| meta.remove(extension::AGENTS));
+            return self.open(id, SessionRequest { cwd, servers, which: Which::New(agent) });
         }
         if method == names.session_load {
             let LoadSessionRequest { cwd, mcp_servers: servers, session_id, .. } = params.read()?;
@@ -175,6 +183,9 @@ impl Server {
             let wanted: ListSessionsRequest = params.read()?;
             let listed = tokio::task::spawn_blocking(move || open::list(&wanted)).await;
             return self.reply(&id, listed.map_err(|_| Error::internal_error())?).await;
+        }
+        if self.folder.take(&self.client, &id, (method, params))? {
+            return Ok(());
         }
         let (session, input) = asked_of_session(id, method, params)?;
         let running = self.open.get(&session).ok_or_else(|| Error::session_not_found(session.clone()))?;
@@ -239,6 +250,8 @@ impl Server {
         for session in ended {
             let _ = session.await;
         }
+        // Nobody works in it any more.
+        self.folder.end().await;
     }
 }
 
@@ -273,7 +286,8 @@ fn capabilities() -> InitializeResponse {
         .load_session(true)
         .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
         .mcp_capabilities(McpCapabilities::new().http(true).sse(true))
-        .session_capabilities(sessions);
+        .session_capabilities(sessions)
+        .meta(Meta::from_iter([extension::FOLDERS, extension::AGENTS].map(|name| (name.to_owned(), json!(1)))));
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(agent)
         .agent_info(Implementation::new("belvedere", env!("CARGO_PKG_VERSION")).title("Belvedere".to_owned()))

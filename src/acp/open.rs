@@ -29,6 +29,7 @@ use super::updates::Updates;
 use super::wire::invalid;
 use crate::agent::LogEvent;
 use crate::config::{Environment, Paths};
+use crate::definition::parse_cli_agents;
 use crate::message::sanitize_line;
 use crate::services::{
     self, Bootstrap, EVENT_CAPACITY, ModelOffers, Options, Resume, SavedSession, SessionKind, Started, summaries,
@@ -49,9 +50,10 @@ pub(super) struct SessionRequest {
     pub(super) which: Which,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Which {
-    New,
+    /// A new one, whose main agent works as the one that is described, in the form of `--agents`.
+    New(Option<Value>),
     /// An earlier one, whose conversation is told again.
     Load(SessionId),
     /// An earlier one, of which the client knows the conversation.
@@ -61,7 +63,7 @@ pub(super) enum Which {
 impl Which {
     fn earlier(&self) -> Option<&SessionId> {
         match self {
-            Self::New => None,
+            Self::New(_) => None,
             Self::Load(id) | Self::Resume(id) => Some(id),
         }
     }
@@ -88,7 +90,10 @@ pub(super) async fn open(
         return Err(invalid("`cwd` has to be an absolute path"));
     }
     let resume = which.earlier().map(|id| Resume { wanted: Some(id.0.to_string()), fork: false });
-    let options = Options { directory: cwd, resume, ..options };
+    let mut options = Options { directory: cwd, resume, ..options };
+    if let Which::New(Some(agent)) = &which {
+        work_as(&mut options, agent)?;
+    }
     let reading = tokio::task::spawn_blocking(move || services::bootstrap(options));
     let bootstrap = reading.await.map_err(|_| Error::internal_error())?;
     let mut bootstrap = bootstrap.map_err(|error| invalid(sanitize_line(&format!("{error:#}"))))?;
@@ -116,12 +121,26 @@ pub(super) async fn open(
     Ok(RunningSession { id, inputs, ended, log })
 }
 
+/// Has the main agent work as the one that the client describes: its word counts as that of the command line.
+fn work_as(options: &mut Options, agent: &Value) -> Result<(), Error> {
+    let parsed = parse_cli_agents(&agent.to_string()).map_err(|error| invalid(sanitize_line(&error)))?;
+    let [agent] = parsed.try_into().map_err(|_| invalid("one agent is described, not several"))?;
+    let Some(definition) = &agent.definition else {
+        let why = agent.diagnostics.iter().map(|known| known.message.as_str()).collect::<Vec<_>>().join(" ");
+        return Err(invalid(sanitize_line(&why)));
+    };
+    options.agent = Some(definition.name.clone());
+    options.max_turns = definition.max_turns.or(options.max_turns);
+    options.agents.push(agent);
+    Ok(())
+}
+
 /// Answers the request for a session, behind what is told again.
 fn answer(session: &mut EditorSession, request: &RequestId, which: &Which, saved: Option<&SavedSession>) {
     let (modes, options) = (session.choices.modes(), session.choices.options());
     session.told_options.clone_from(&options);
     match which {
-        Which::New => {
+        Which::New(_) => {
             let opened = NewSessionResponse::new(session.id.clone()).modes(modes).config_options(options);
             session.answer(request, Ok(opened));
         }
