@@ -55,7 +55,7 @@ pub use driver::{compact, run};
 pub use event::{
     AgentEvent, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, ToolEvent, TurnEvent, rewound_words,
 };
-pub use external::{ExternalAgent, ExternalSessionName};
+pub use external::{ExternalAgent, ExternalSessionName, RemoteAgent};
 pub use hooks::{HookListener, context_words};
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;
@@ -145,6 +145,11 @@ pub struct Limits {
 }
 
 impl Agent {
+    /// Returns the launcher that runs it somewhere else.
+    pub fn launcher(&self) -> Option<&str> {
+        Some(&self.external.as_ref()?.remote.as_ref()?.launcher)
+    }
+
     pub fn bounds(&self) -> Bounds {
         Bounds {
             max_turns: self.limits.max_turns,

@@ -14,6 +14,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
+use super::launchers::LauncherEntry;
 use super::layer::{self, Origin, Value};
 use super::rows::ROWS;
 use super::transport;
@@ -65,7 +66,7 @@ struct OpenTable {
     read: fn(&mut Walk<'_>, &DeTable<'_>),
 }
 
-const OPEN_TABLES: [OpenTable; 6] = [
+const OPEN_TABLES: [OpenTable; 7] = [
     OpenTable {
         name: "keys",
         why_not_project: "a key that means yes to you must not mean something else here",
@@ -82,6 +83,11 @@ const OPEN_TABLES: [OpenTable; 6] = [
         read: |walk, table| walk.providers(table),
     },
     OpenTable { name: "lsp", why_not_project: "it starts programs", read: |walk, table| walk.language_servers(table) },
+    OpenTable {
+        name: "launchers",
+        why_not_project: "it starts programs; an agent file may name a launcher of yours",
+        read: |walk, table| walk.launchers(table),
+    },
     OpenTable {
         name: "web.search",
         why_not_project: "it decides who learns what is searched for",
@@ -199,6 +205,22 @@ impl Walk<'_> {
             match settings.and_then(|settings| settings.named(name).map_err(|error| (span, error))) {
                 Ok(settings) => self.loaded.config.language_servers.push(settings),
                 Err((span, error)) => self.report(span, format!("`lsp.{name}`: {error}. It is skipped.")),
+            }
+        }
+    }
+
+    fn launchers(&mut self, launchers: &DeTable<'_>) {
+        for (key, table) in in_order(launchers) {
+            let (name, span) = (key.get_ref(), key.span());
+            let Some(keys) = table.get_ref().as_table().cloned() else {
+                self.report(span, format!("`launchers.{name}` is a table: write `[launchers.{name}]`"));
+                continue;
+            };
+            let entry = LauncherEntry::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
+            let entry = entry.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
+            match entry.and_then(|entry| entry.named(name).map_err(|error| (span, error))) {
+                Ok(settings) => self.loaded.config.launchers.push(settings),
+                Err((span, error)) => self.report(span, format!("`launchers.{name}`: {error}. It is skipped.")),
             }
         }
     }

@@ -8,6 +8,7 @@ mod edit;
 mod file;
 mod git;
 mod git_entries;
+mod launchers;
 mod layer;
 mod more_settings;
 mod paths;
@@ -21,8 +22,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::message::{
-    BudgetLimit, Diagnostic, Effort, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings,
-    TransportSettings,
+    BudgetLimit, Diagnostic, Effort, KeySettings, LanguageServerSettings, LauncherSettings, ProviderRow,
+    SearchSettings, TransportSettings,
 };
 use crate::permission::PermissionMode;
 use layer::Origin;
@@ -73,6 +74,8 @@ pub struct Config {
     pub web_search: Option<(SearchSettings, KeySettings)>,
     /// What says which errors a file has after an edit.
     pub language_servers: Vec<LanguageServerSettings>,
+    /// What runs agents somewhere else.
+    pub launchers: Vec<LauncherSettings>,
     pub aliases: Aliases,
     pub providers: Vec<ProviderRow>,
     /// Where services have their keys, by their names.

@@ -89,6 +89,19 @@ pub fn config_schema() -> Value {
             })),
         ),
         (
+            "launchers",
+            table_of(&json!({
+                "type": "object",
+                "required": ["command"],
+                "properties": {
+                    "command": {"anyOf": [text, texts]},
+                    "folder": {"enum": ["none", "git"], "default": "none"},
+                    "at_once": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 8},
+                    "env": table_of(&text),
+                },
+            })),
+        ),
+        (
             "web.search",
             json!({
                 "type": "object",

@@ -189,18 +189,18 @@ impl<'a> Reader<'a> {
         const KEY: &str = "isolation";
         let text = self.text(KEY)?;
         match text.to_ascii_lowercase().as_str() {
-            "worktree" => Some(Isolation::Worktree),
             "none" | "false" => None,
-            _ => {
+            _ => Isolation::named(&text).or_else(|| {
                 let text = sanitize_line(&text).into_owned();
                 self.report_at(
                     KEY,
                     format!(
-                        "`{KEY}: {text}` is not supported; only `worktree` is. The agent works in the project itself."
+                        "`{KEY}: {text}` is not supported; `worktree` is, and the name of a launcher. The agent works \
+                         in the project itself."
                     ),
                 );
                 None
-            }
+            }),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AgentDefinition, Parsed, ToolsField, tools};
+use super::{AgentDefinition, Isolation, Parsed, ToolsField, tools};
 use crate::message::Diagnostic;
 
 /// Entries of one list that are complained of.
@@ -16,6 +16,8 @@ const MAX_FAULTS: usize = 20;
 #[derive(Clone)]
 pub struct KnownNames {
     pub tools: Vec<String>,
+    /// The launchers of the user's configuration.
+    pub launchers: Vec<String>,
     /// Returns `true` for a model that some service may have.
     pub is_model: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Says what is wrong with hooks.
@@ -25,7 +27,7 @@ pub struct KnownNames {
 impl Default for KnownNames {
     /// No tool, and every model.
     fn default() -> Self {
-        Self { tools: Vec::new(), is_model: Arc::new(|_| true), check_hooks: |_| Vec::new() }
+        Self { tools: Vec::new(), launchers: Vec::new(), is_model: Arc::new(|_| true), check_hooks: |_| Vec::new() }
     }
 }
 
@@ -73,6 +75,15 @@ impl KnownNames {
                  alias such as `haiku`, or a full name."
             );
             errors.push(error(model_line, message));
+        }
+        if let Some(name) = definition.isolation.as_ref().and_then(Isolation::launcher)
+            && !self.launchers.iter().any(|known| known == name)
+        {
+            let message = format!(
+                "`isolation: {name}` names a launcher that your configuration does not have: calls of the agent are \
+                 refused. Write `[launchers.{name}]`, or `isolation: worktree`."
+            );
+            errors.push(error(None, message));
         }
         let own = definition.hooks.iter().filter(|(_, source)| *source == parsed.source);
         let hooks = own.flat_map(|(hooks, _)| (self.check_hooks)(hooks)).take(MAX_FAULTS);

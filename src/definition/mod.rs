@@ -13,6 +13,7 @@ mod draft;
 mod duplicate;
 mod fields;
 mod frontmatter;
+mod isolation;
 mod keys;
 mod known;
 mod library;
@@ -32,9 +33,6 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::message::{Diagnostic, Effort, ExternalProgram};
 use crate::permission::PermissionMode;
 
@@ -44,6 +42,7 @@ pub use cli_agents::parse_cli_agents;
 pub use dirs::{AgentDir, AgentDirs, AgentHome, DirBounds, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
+pub use isolation::Isolation;
 pub use known::KnownNames;
 pub use library::Library;
 pub use load::parse;
@@ -147,24 +146,6 @@ pub enum MemoryScope {
     Project,
     /// The user's, for this project alone.
     Local,
-}
-
-/// What keeps an agent apart from the files of the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// A git worktree of its own, on a branch of its own.
-    Worktree,
-}
-
-impl Isolation {
-    /// Returns the word that agent files and calls use.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Worktree => "worktree",
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -32,7 +32,7 @@ pub(super) fn narrowed(own: &AgentDefinition, other: &AgentDefinition) -> AgentD
         auto_compact_window: least(own.auto_compact_window, other.auto_compact_window),
         // To start a program is no right of the other's, unless it starts the same one.
         acp: own.acp.clone().filter(|program| other.acp.as_ref() == Some(program)),
-        isolation: own.isolation.or(other.isolation),
+        isolation: own.isolation.clone().or_else(|| other.isolation.clone()),
         // The other's may be guards.
         hooks: other.hooks.iter().chain(&own.hooks).cloned().collect(),
         ..own.clone()

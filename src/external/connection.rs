@@ -17,12 +17,13 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::folder::{CameBack, IncomingChanges};
 use super::lines::{Frame, Lines, RpcError, answer_line, call_line, refusal_line};
 use super::request::{ExternalQuestion, ExternalRequest, RequestToken};
 use super::update::ExternalUpdate;
 use super::{ExternalError, ExternalStart, LaunchExternal};
 use crate::launched::{ProgramLog, RunningProgram};
-use crate::message::{Usage, sanitize_line};
+use crate::message::{Usage, extension, sanitize_line};
 
 /// How long a program may take to start: `npx` may have to fetch it first.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -61,6 +62,8 @@ pub enum FromExternal {
     Request(Box<ExternalRequest>),
     /// The prompt is answered, or refused.
     Ended(Result<PromptEnd, ExternalError>),
+    /// What has changed in the folder that it was sent.
+    Changes(CameBack),
     Closed(ExternalError),
 }
 
@@ -93,8 +96,11 @@ enum Incoming {
 }
 
 /// A program that runs, and the way to it. It ends when this is dropped.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that the program can")]
 pub struct ExternalConnection {
     outgoing: mpsc::Sender<String>,
+    /// Nothing more is said to it.
+    closing: CancellationToken,
     incoming: mpsc::Receiver<Incoming>,
     process: Box<dyn RunningProgram>,
     tasks: [JoinHandle<()>; 3],
@@ -105,6 +111,12 @@ pub struct ExternalConnection {
     prompt: Option<i64>,
     can_load: bool,
     can_resume: bool,
+    /// Whether it takes a folder to work in.
+    pub takes_folders: bool,
+    /// Whether it works as an agent that is described to it.
+    pub takes_agents: bool,
+    /// What has changed in its folder, on its way here.
+    pub(super) changes: Option<IncomingChanges>,
     /// A way to sign in that needs nobody: by a key in its environment.
     key_method: Option<String>,
 }
@@ -130,13 +142,15 @@ impl ExternalConnection {
         let (reader, writer) = tokio::io::split(launched.stream);
         let (outgoing, to_write) = mpsc::channel(QUEUE);
         let (said, incoming) = mpsc::channel(QUEUE);
+        let closing = CancellationToken::new();
         let tasks = [
             tokio::spawn(log.clone().follow(launched.log)),
-            tokio::spawn(write(writer, to_write)),
+            tokio::spawn(write(writer, to_write, closing.clone())),
             tokio::spawn(read(Lines::new(reader, log.clone()), said, outgoing.clone())),
         ];
         let mut opened = Self {
             outgoing,
+            closing,
             incoming,
             process: launched.process,
             tasks,
@@ -146,6 +160,9 @@ impl ExternalConnection {
             prompt: None,
             can_load: false,
             can_resume: false,
+            takes_folders: false,
+            takes_agents: false,
+            changes: None,
             key_method: None,
         };
         let greeted = tokio::select! {
@@ -173,23 +190,31 @@ impl ExternalConnection {
         }
         self.can_load = said.agent_capabilities.load_session;
         self.can_resume = said.agent_capabilities.session_capabilities.resume.is_some();
+        let beyond = |name: &str| said.agent_capabilities.meta.as_ref().is_some_and(|meta| meta.contains_key(name));
+        (self.takes_folders, self.takes_agents) = (beyond(extension::FOLDERS), beyond(extension::AGENTS));
         let ids = said.auth_methods.iter().map(|method| method.id().0.to_string());
         self.key_method = ids.into_iter().find(|id| id.contains("api") && id.contains("key"));
         Ok(())
     }
 
-    /// Opens a session in a folder, or goes on with one.
+    /// Opens a session in a folder, or goes on with one. A new one works as the agent, if one is described.
     ///
     /// # Errors
     /// Returns why there is none.
-    pub async fn begin(&mut self, cwd: &Path, start: &SessionStart) -> Result<ExternalSession, ExternalError> {
+    pub async fn begin(
+        &mut self,
+        cwd: &Path,
+        start: &SessionStart,
+        agent: Option<&Value>,
+    ) -> Result<ExternalSession, ExternalError> {
         if let SessionStart::Again(id) = start
             && self.load(id, cwd).await?
         {
             self.session.clone_from(id);
             return Ok(ExternalSession { id: id.clone(), is_again: true });
         }
-        let new = acp::NewSessionRequest::new(cwd);
+        let meta = agent.map(|agent| acp::Meta::from_iter([(extension::AGENTS.to_owned(), agent.clone())]));
+        let new = acp::NewSessionRequest::new(cwd).meta(meta);
         let opened = match self.request("session/new", &new, SESSION_LIMIT).await {
             Err(ExternalError::SignIn(why)) => {
                 let Some(method) = self.key_method.clone() else { return Err(ExternalError::SignIn(why)) };
@@ -259,11 +284,25 @@ impl ExternalConnection {
                     self.prompt = None;
                     return FromExternal::Ended(result.map_err(|error| refused(&error)).map(|end| prompt_end(&end)));
                 }
+                Some(Incoming::Response { id, result }) if self.is_of_changes(&id) => {
+                    if let Some(news) = self.take_changes(result) {
+                        return news;
+                    }
+                }
                 Some(Incoming::Update { .. } | Incoming::Response { .. }) => {}
                 Some(Incoming::Closed(why)) => return FromExternal::Closed(self.closed(&why)),
                 None => return FromExternal::Closed(self.closed("it has ended")),
             }
         }
+    }
+
+    /// Ends its input, waits so long for it to end by itself, and then ends it and all that it has started. What only passes
+    /// its input on has no other way to let the other side clean up.
+    pub async fn close(mut self, limit: Duration) {
+        self.closing.cancel();
+        let ends = async { while !matches!(self.incoming.recv().await, Some(Incoming::Closed(_)) | None) {} };
+        let _ = timeout(limit, ends).await;
+        self.end().await;
     }
 
     /// Ends the program, and all that it has started.
@@ -282,14 +321,14 @@ impl ExternalConnection {
         })
     }
 
-    fn send_request(&mut self, method: &str, params: &Value) -> Result<i64, ExternalError> {
+    pub(super) fn send_request(&mut self, method: &str, params: &Value) -> Result<i64, ExternalError> {
         self.requests += 1;
         self.send(call_line(Some(&json!(self.requests)), method, params))?;
         Ok(self.requests)
     }
 
     /// Sends a request and waits for its answer. What else the program says meanwhile is no news.
-    async fn request(
+    pub(super) async fn request(
         &mut self,
         method: &'static str,
         params: &impl serde::Serialize,
@@ -330,7 +369,7 @@ fn read_answer<T: serde::de::DeserializeOwned>(method: &str, answer: Value) -> R
     })
 }
 
-fn refused(error: &RpcError) -> ExternalError {
+pub(super) fn refused(error: &RpcError) -> ExternalError {
     let details = error.data.as_ref().and_then(|data| {
         let known = ["details", "message", "error"];
         data.as_str().or_else(|| known.iter().find_map(|key| data.get(*key)?.as_str()))
@@ -373,12 +412,19 @@ fn prompt_end(answer: &Value) -> PromptEnd {
     PromptEnd { stop, usage }
 }
 
-async fn write(mut writer: WriteHalf<UnixStream>, mut lines: mpsc::Receiver<String>) {
-    while let Some(line) = lines.recv().await {
-        if writer.write_all(line.as_bytes()).await.is_err() {
-            return;
+async fn write(mut writer: WriteHalf<UnixStream>, mut lines: mpsc::Receiver<String>, closing: CancellationToken) {
+    let writing = async {
+        while let Some(line) = lines.recv().await {
+            if writer.write_all(line.as_bytes()).await.is_err() {
+                return;
+            }
         }
+    };
+    tokio::select! {
+        () = closing.cancelled() => {}
+        () = writing => {}
     }
+    let _ = writer.shutdown().await;
 }
 
 /// Reads what the program says, as fast as it is taken in.

@@ -9,6 +9,7 @@
 //! official SDK queues what comes in without a bound.
 
 mod connection;
+mod folder;
 mod lines;
 mod request;
 mod update;
@@ -23,6 +24,7 @@ use crate::launched::LaunchedProgram;
 use crate::message::ExternalProgram;
 
 pub use connection::{ExternalConnection, ExternalSession, FromExternal, PromptEnd, PromptStop, SessionStart};
+pub use folder::CameBack;
 pub use request::{ExternalQuestion, ExternalRequest, RequestToken};
 pub use update::{CallDiff, CallKind, CallStatus, CallUpdate, ExternalUpdate, PlanStep};
 

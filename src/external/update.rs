@@ -2,7 +2,7 @@
 //!
 //! Pure. Owns what is kept of it. Leaves what is shown to `agent`. Invariant: bounded, and without control characters.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1 as acp;
 use serde_json::Value;
@@ -163,6 +163,17 @@ impl CallUpdate {
         }
         if !paths.is_empty() {
             self.paths = paths;
+        }
+    }
+
+    /// Moves what it says of files from one root to another.
+    pub fn move_paths(&mut self, from: &Path, to: &Path) {
+        let moved = |path: &PathBuf| path.strip_prefix(from).ok().map(|rest| to.join(rest));
+        for path in self.paths.iter_mut().chain(self.diffs.iter_mut().map(|diff| &mut diff.path)) {
+            *path = moved(path).unwrap_or_else(|| std::mem::take(path));
+        }
+        if let Some(title) = self.title.as_mut() {
+            *title = title.replace(&format!("{}/", from.display()), "");
         }
     }
 

@@ -418,5 +418,6 @@ pub fn known_names(config: &Config, services: &ProviderEnv) -> KnownNames {
     let tools = tools.names().chain([AGENT_TOOL, SKILL_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect();
     let (aliases, is_open) = (config.aliases.clone(), connection::serves_any_model(config, services));
     let is_model = move |name: &str| is_open || aliases.contains_key(&name.to_lowercase()) || model::is_known(name);
-    KnownNames { tools, is_model: Arc::new(is_model), check_hooks }
+    let launchers = config.launchers.iter().map(|launcher| launcher.name.clone()).collect();
+    KnownNames { tools, launchers, is_model: Arc::new(is_model), check_hooks }
 }

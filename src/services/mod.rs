@@ -75,8 +75,8 @@ use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
 use crate::session::{SessionMeta, Store};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, PromptEnvironment, Reconnect, SessionEffort,
-    SessionSkills, Tree, TreeSetup, Unattended,
+    AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, Launchers, PromptEnvironment, Reconnect,
+    SessionEffort, SessionSkills, Tree, TreeSetup, Unattended,
 };
 use crate::tool::{FileCopies, schema_of};
 
@@ -154,7 +154,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         read_back: read_back::reader(store.clone(), kept.handled()),
         trusting: Some(rights.trusting),
         servers: rights.servers,
-        launch_external: rights.launch_external,
+        launchers: Launchers::new(rights.launch_external, &config.launchers),
         shell: rights.shell,
         pictures: store.as_ref().map(Store::pictures).unwrap_or_default(),
         copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),

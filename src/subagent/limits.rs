@@ -90,6 +90,10 @@ pub enum Refusal {
     /// A restriction that another program would not keep.
     #[error("`{agent}` is another program: `{what}` cannot restrict it. Omit `{what}`, or use another agent.")]
     NotKept { agent: String, what: &'static str },
+    #[error("There is no launcher `{wanted}` to run an agent with. Available for `isolation`: {known}.")]
+    UnknownLauncher { wanted: String, known: String },
+    #[error("`{agent}` is another program, whose own file says how it starts: omit `isolation`, or use another agent.")]
+    NotLaunched { agent: String },
     #[error("`{agent}` is another program, and skills start none. Call it with Agent instead.")]
     NotForSkills { agent: String },
     #[error("You have no subagent `{wanted}`. You have: {known}.")]

@@ -34,6 +34,7 @@ pub use run::review::{ReportReview, ReviewLog};
 pub use servers::{AgentServers, ServerOffer, TOOL_SEARCH};
 pub use skills::SessionSkills;
 pub use spawn::capabilities::{Capabilities, Delegation};
+pub use spawn::launchers::Launchers;
 pub use spawn::memory::UserDirs;
 pub use spawn::prompt::{GivenPrompts, PromptEnvironment};
 pub use tools::agent_tool::{AGENT_TOOL, AgentInput, AgentTool};

@@ -114,8 +114,8 @@ impl Tree {
         let input = AgentInput::of_skill(&skill.name, text, agent, skill.model.clone());
         let terms = SkillTerms { lent, effort: skill.effort, hooks };
         // Nobody was asked about a program.
-        if let Some(definition) = self.program_called(&input) {
-            return Err(Refusal::NotForSkills { agent: definition.name.clone() });
+        if let Some((agent, _)) = self.program_called(&input) {
+            return Err(Refusal::NotForSkills { agent });
         }
         let admitted = self.admit(parent, &input)?.under(terms);
         let request = SpawnRequest {

@@ -16,7 +16,6 @@ use crate::agent::{
     Agent, Budget, Cancel, CommandReporter, EventKind, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status,
 };
 use crate::definition::Catalog;
-use crate::external::LaunchExternal;
 use crate::hook::{Hooks, OwnHooks};
 use crate::mcp::McpServers;
 use crate::memory::MemorySources;
@@ -33,6 +32,7 @@ use crate::subagent::run::review::ReportReview;
 use crate::subagent::servers::{AgentServers, ServerReach};
 use crate::subagent::skills::SessionSkills;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
+use crate::subagent::spawn::launchers::Launchers;
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
 use crate::subagent::tools::agent_tool::AgentTool;
@@ -108,8 +108,8 @@ pub struct TreeSetup {
     pub shell: Shell,
     /// The MCP servers of the session.
     pub servers: McpServers,
-    /// How programs are started that are agents of their own.
-    pub launch_external: LaunchExternal,
+    /// How programs are started that are agents of their own, and what runs agents somewhere else.
+    pub launchers: Launchers,
 }
 
 /// A handle to the tree; clones share it.

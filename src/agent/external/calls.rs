@@ -110,10 +110,11 @@ impl Talk<'_> {
         if self.calls.ended.len() < MAX_ENDED {
             self.calls.ended.insert(id.to_owned());
         }
+        self.note_call(known.kind);
         let place = &self.agent.place;
         let paths = known.diffs.iter().map(|diff| (place.cwd.join(&diff.path), diff));
         let changes: Vec<FileChange> = paths
-            .filter(|_| !is_error)
+            .filter(|(path, _)| !is_error && self.is_of_files_here(path))
             .map(|(path, diff)| FileChange {
                 path,
                 kind: if diff.old.is_some() { ChangeKind::Modified } else { ChangeKind::Created },

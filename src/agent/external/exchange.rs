@@ -15,7 +15,10 @@ use tokio::time::{Instant, sleep_until};
 use super::Talk;
 use crate::agent::driver::early_status;
 use crate::agent::{EventKind, Status};
-use crate::external::{ExternalRequest, ExternalUpdate, FromExternal, PromptEnd, PromptStop, RequestToken};
+use crate::external::{
+    ExternalConnection, ExternalError, ExternalRequest, ExternalUpdate, FromExternal, PromptEnd, PromptStop,
+    RequestToken,
+};
 use crate::message::{Usage, sanitize_line};
 use crate::provider::StreamEvent;
 
@@ -28,6 +31,8 @@ pub(super) enum ExchangeEnd {
     Ended(PromptStop),
     Interrupted(Interruption),
     Failed(String),
+    /// The connection to where it works was lost.
+    Lost(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +51,19 @@ impl<'a> Talk<'a> {
     pub(super) async fn exchange(&mut self, text: &str, is_last: bool) -> ExchangeEnd {
         let run = self.run;
         // The program owes an answer, so that its silence counts.
-        run.watchdog.asking(self.exchanged(text, is_last)).await
+        let end = run.watchdog.asking(self.exchanged(text, is_last)).await;
+        match end {
+            ExchangeEnd::Lost(_) => {}
+            ExchangeEnd::Failed(_) => self.bring_all_back(false).await,
+            ExchangeEnd::Ended(_) | ExchangeEnd::Interrupted(_) => self.bring_all_back(true).await,
+        }
+        end
     }
 
     async fn exchanged(&mut self, text: &str, is_last: bool) -> ExchangeEnd {
         let agent = self.agent;
-        if let Err(why) = self.connection(|connection| connection.prompt(text)) {
-            return ExchangeEnd::Failed(why);
+        if let Err(end) = self.connection(|connection| connection.prompt(text)) {
+            return end;
         }
         let mut asking: FuturesUnordered<Answered<'a>> = FuturesUnordered::new();
         let mut interrupted: Option<(Interruption, Instant)> = None;
@@ -64,15 +75,12 @@ impl<'a> Talk<'a> {
             };
             if let Some(now) = wanted.filter(|now| is_harder(*now)) {
                 interrupted = Some((now, Instant::now() + CANCEL_GRACE));
-                if let Err(why) = self.connection(|connection| connection.cancel()) {
-                    return if now == Interruption::Stopped {
-                        ExchangeEnd::Interrupted(now)
-                    } else {
-                        ExchangeEnd::Failed(why)
-                    };
+                if let Err(end) = self.connection(|connection| connection.cancel()) {
+                    return if now == Interruption::Stopped { ExchangeEnd::Interrupted(now) } else { end };
                 }
             }
             let (due, deadline) = (self.steps.due(), interrupted.map(|(_, deadline)| deadline));
+            let look = self.look_due();
             let Some(connection) = self.connection.as_mut() else {
                 return ExchangeEnd::Failed("not connected".to_owned());
             };
@@ -88,11 +96,12 @@ impl<'a> Talk<'a> {
                     };
                 }
                 Some((token, answer)) = asking.next(), if !asking.is_empty() => {
-                    if let Err(why) = self.connection(|connection| connection.answer(&token, &answer)) {
-                        return ExchangeEnd::Failed(why);
+                    if let Err(end) = self.connection(|connection| connection.answer(&token, &answer)) {
+                        return end;
                     }
                 }
                 () = until(due), if due.is_some() => self.steps.flush().await,
+                () = until(look), if look.is_some() => self.look(),
                 () = agent.inbox.woken(), if !agent.inbox.has_news() => {}
                 from = connection.next() => {
                     self.run.watchdog.heartbeat();
@@ -108,9 +117,10 @@ impl<'a> Talk<'a> {
                             self.finish(None, false).await;
                             return match interrupted {
                                 Some((Interruption::Stopped, _)) => ExchangeEnd::Interrupted(Interruption::Stopped),
-                                _ => ExchangeEnd::Failed(self.words_of(&error)),
+                                _ => self.broken(&error),
                             };
                         }
+                        FromExternal::Changes(came) => self.take_back(came).await,
                     }
                 }
             }
@@ -136,20 +146,33 @@ impl<'a> Talk<'a> {
         (has_no_question && self.calls.is_empty() && agent.inbox.has_news()).then_some(Interruption::Steered)
     }
 
-    /// Does something with the connection. `Err` says why that cannot be.
+    /// Says how an exchange ends whose connection does not bear it.
+    fn broken(&self, error: &ExternalError) -> ExchangeEnd {
+        match error {
+            ExternalError::Closed(why) if self.external.remote.is_some() => ExchangeEnd::Lost(self.lost_words(why)),
+            error => ExchangeEnd::Failed(self.words_of(error)),
+        }
+    }
+
+    /// Does something with the connection. `Err` says how the exchange ends if that cannot be.
     fn connection(
         &mut self,
-        act: impl FnOnce(&mut crate::external::ExternalConnection) -> Result<(), crate::external::ExternalError>,
-    ) -> Result<(), String> {
-        let Some(connection) = self.connection.as_mut() else { return Err("not connected".to_owned()) };
-        act(connection).map_err(|error| self.words_of(&error))
+        act: impl FnOnce(&mut ExternalConnection) -> Result<(), ExternalError>,
+    ) -> Result<(), ExchangeEnd> {
+        let Some(connection) = self.connection.as_mut() else {
+            return Err(ExchangeEnd::Failed("not connected".to_owned()));
+        };
+        act(connection).map_err(|error| self.broken(&error))
     }
 
     async fn heed(&mut self, update: ExternalUpdate) {
         match update {
             ExternalUpdate::Text(text) => self.steps.push(StreamEvent::Text(text)).await,
             ExternalUpdate::Thought(text) => self.steps.push(StreamEvent::Thinking(text)).await,
-            ExternalUpdate::Call(update) => self.heed_call(*update).await,
+            ExternalUpdate::Call(update) => {
+                let call = self.at_home(*update);
+                self.heed_call(call).await;
+            }
             ExternalUpdate::Plan(plan) => self.heed_plan(plan).await,
             ExternalUpdate::Mode(mode) => {
                 let text = format!("{} works in mode `{}`.", sanitize_line(self.external.program.name()), mode);
@@ -165,7 +188,8 @@ impl<'a> Talk<'a> {
 
     /// Begins to put a question to the user, or refuses it at once.
     async fn ask(&mut self, request: ExternalRequest, is_over: bool) -> Option<Answered<'a>> {
-        let ExternalRequest { token, question } = request;
+        let ExternalRequest { token, mut question } = request;
+        question.call = self.at_home(question.call);
         self.heed_call(question.call.clone()).await;
         let open = self.calls.open(&question.call.id).map(|(id, known)| (id.to_owned(), known.clone()));
         let Some((call_id, known)) = open.filter(|_| !is_over) else {
@@ -174,16 +198,16 @@ impl<'a> Talk<'a> {
             let _ = self.connection(|connection| connection.answer(&token, &answer));
             return None;
         };
-        let run = self.run;
+        let (run, remote) = (self.run, self.external.remote.as_ref());
         Some(Box::pin(async move {
-            let yes = super::questions::may(run, &known, &call_id).await;
+            let yes = super::questions::may(run, remote, &known, &call_id).await;
             (token, question.answer(yes))
         }))
     }
 
     async fn ended(
         &mut self,
-        ended: Result<PromptEnd, crate::external::ExternalError>,
+        ended: Result<PromptEnd, ExternalError>,
         interrupted: Option<Interruption>,
     ) -> ExchangeEnd {
         let (usage, stop) = match &ended {

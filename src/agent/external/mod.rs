@@ -8,26 +8,34 @@ mod calls;
 mod exchange;
 mod questions;
 mod recap;
+mod remote;
 mod steps;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::json;
 
 use self::exchange::{ExchangeEnd, Interruption};
+pub use self::remote::RemoteAgent;
 use self::steps::Steps;
 use super::driver::{doubt, early_status, last_turn_words, stop_words, watched};
 use super::inbox::{IdleState, InboxMessage};
 use super::run::Run;
 use super::{Agent, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
-use crate::external::{ExternalConnection, ExternalError, ExternalStart, LaunchExternal, PromptStop, SessionStart};
+use crate::external::{
+    ExternalConnection, ExternalError, ExternalSession, ExternalStart, LaunchExternal, PromptStop, SessionStart,
+};
 use crate::hook::HookEvent;
 use crate::message::format::millis;
 use crate::message::{ExternalProgram, Message, Transcript, sanitize_line};
 
 /// How often in a row hooks may keep it from ending.
 const MAX_KEPT_GOING: u32 = 8;
+
+/// How long an agent somewhere else may take to end its commands and remove its folder, once its input has ended.
+const REMOTE_END: Duration = Duration::from_secs(5);
 
 /// What it takes to have another program do an agent's work.
 #[derive(Clone)]
@@ -38,6 +46,8 @@ pub struct ExternalAgent {
     pub launch: LaunchExternal,
     /// The session that the program keeps, by its own name for it. Clones share it.
     pub session: ExternalSessionName,
+    /// What it takes if the program works somewhere else.
+    pub remote: Option<RemoteAgent>,
 }
 
 impl fmt::Debug for ExternalAgent {
@@ -78,6 +88,8 @@ enum ExternalEnd {
     Limited(Status, LastWords),
     Stopped,
     Failed(String),
+    /// The connection to where it works was lost.
+    Lost(String),
 }
 
 /// Has the program answer what a transcript ends in.
@@ -85,7 +97,10 @@ pub(super) async fn work(run: &Run<'_>, external: &ExternalAgent, transcript: Tr
     let mut talk = Talk::new(run, external, transcript);
     let end = Box::pin(watched(run, talk.drive(), |end| matches!(end, ExternalEnd::Stopped))).await;
     if let Some(connection) = talk.connection.take() {
-        connection.end().await;
+        match &external.remote {
+            Some(_) => connection.close(REMOTE_END).await,
+            None => connection.end().await,
+        }
     }
     run.agent.inbox.close();
     talk.conclude(end).await
@@ -105,6 +120,8 @@ struct Talk<'a> {
     /// What of that is counted.
     counted_cost: f64,
     kept_going: u32,
+    /// Its folder, if that is somewhere else.
+    carrying: Option<remote::Carrying<'a>>,
 }
 
 impl<'a> Talk<'a> {
@@ -120,6 +137,7 @@ impl<'a> Talk<'a> {
             session_cost: None,
             counted_cost: 0.0,
             kept_going: 0,
+            carrying: None,
         }
     }
 
@@ -141,6 +159,7 @@ impl<'a> Talk<'a> {
                 ExchangeEnd::Interrupted(Interruption::Stopped) => return ExternalEnd::Stopped,
                 ExchangeEnd::Ended(stop) => return unfinished(stop),
                 ExchangeEnd::Failed(why) => return ExternalEnd::Failed(why),
+                ExchangeEnd::Lost(why) => return ExternalEnd::Lost(why),
             }
         }
     }
@@ -158,15 +177,8 @@ impl<'a> Talk<'a> {
         };
         let stop = agent.work.token();
         let opened = ExternalConnection::open(&self.external.launch, start, &stop).await;
-        let connection = self.connection.insert(opened.map_err(|error| self.failed(&error))?);
-        let known = self.external.session.get();
-        let start = known.map_or(SessionStart::New, SessionStart::Again);
-        let began = tokio::select! {
-            biased;
-            () = agent.work.cancelled() => Err(ExternalError::Stopped),
-            began = connection.begin(&agent.place.cwd, &start) => began,
-        };
-        let session = began.map_err(|error| self.failed(&error))?;
+        self.connection = Some(opened.map_err(|error| self.failed(&error))?);
+        let session = self.begin().await.map_err(|error| self.failed(&error))?;
         self.run.watchdog.heartbeat();
         self.external.session.set(&session.id);
         self.run.emit(EventKind::ExternalSession { name: session.id.clone() }).await;
@@ -174,7 +186,8 @@ impl<'a> Talk<'a> {
         if session.is_again {
             parts.extend(last_message(self.steps.transcript()));
         } else {
-            parts.push(agent.system.to_string());
+            parts.extend(self.introduction());
+            parts.extend(remote::again(self.steps.transcript(), self.carrying.is_some()));
             parts.extend(recap::opening(self.steps.transcript()));
         }
         for text in words {
@@ -186,6 +199,24 @@ impl<'a> Talk<'a> {
         Ok(parts.join("\n\n"))
     }
 
+    /// Opens a session where the agent works.
+    async fn begin(&mut self) -> Result<ExternalSession, ExternalError> {
+        let cwd = self.arrive().await?;
+        let Some(connection) = self.connection.as_mut() else {
+            return Err(ExternalError::Closed("not connected".to_owned()));
+        };
+        // A folder that was sent is another one each time.
+        let known = self.external.session.get().filter(|_| self.carrying.is_none());
+        let start = known.map_or(SessionStart::New, SessionStart::Again);
+        let described = self.external.remote.as_ref().map(|remote| &remote.described);
+        let described = described.filter(|_| connection.takes_agents);
+        tokio::select! {
+            biased;
+            () = self.agent.work.cancelled() => Err(ExternalError::Stopped),
+            began = connection.begin(&cwd, &start, described) => began,
+        }
+    }
+
     /// Says why there is no connection.
     fn failed(&self, error: &ExternalError) -> ExternalEnd {
         match (error, self.agent.cancel.cause()) {
@@ -194,12 +225,19 @@ impl<'a> Talk<'a> {
                 let cause = self.agent.work.cause().unwrap_or(StopCause::User);
                 ExternalEnd::Limited(early_status(cause), LastWords::Partial)
             }
+            (ExternalError::Closed(why), _) if self.external.remote.is_some() && self.connection.is_some() => {
+                ExternalEnd::Lost(self.lost_words(why))
+            }
             (error, _) => ExternalEnd::Failed(self.words_of(error)),
         }
     }
 
     fn words_of(&self, error: &ExternalError) -> String {
-        format!("{}: {error}.", sanitize_line(self.external.program.name()))
+        let name = match &self.external.remote {
+            Some(remote) => &remote.launcher,
+            None => self.external.program.name(),
+        };
+        format!("{}: {error}.", sanitize_line(name))
     }
 
     /// Adds a message to the conversation, and returns it as the program reads it.
@@ -245,6 +283,7 @@ impl<'a> Talk<'a> {
             ExchangeEnd::Ended(PromptStop::Done) => ExternalEnd::Limited(status, LastWords::Report),
             ExchangeEnd::Interrupted(Interruption::Stopped) => ExternalEnd::Stopped,
             ExchangeEnd::Ended(_) | ExchangeEnd::Interrupted(_) => ExternalEnd::Limited(status, LastWords::Partial),
+            ExchangeEnd::Lost(why) => ExternalEnd::Lost(why),
             ExchangeEnd::Failed(why) => {
                 tracing::warn!(agent = %self.agent.id, %why, "no report at a limit");
                 ExternalEnd::Limited(status, LastWords::Partial)
@@ -260,7 +299,7 @@ impl<'a> Talk<'a> {
         let (doubt, judged) = doubt(self.run, &self.files, &text).await;
         let has_answer = !answer.trim().is_empty();
         let agent = self.agent;
-        let (status, words, reason) = match end {
+        let (status, words, reason) = match self.unless_missing(end) {
             ExternalEnd::Answered if has_answer => (Status::Completed, LastWords::Report, None),
             ExternalEnd::Answered => {
                 (Status::Empty, LastWords::Report, Some("The program ended its turn without an answer.".to_owned()))
@@ -274,6 +313,7 @@ impl<'a> Talk<'a> {
                 (status, LastWords::Partial, Some(reason))
             }
             ExternalEnd::Failed(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
+            ExternalEnd::Lost(reason) => (Status::Interrupted, LastWords::Partial, Some(reason)),
         };
         let (turns, usage, cost_usd, transcript) = self.steps.into_parts();
         let outcome = Outcome {

@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::RemoteAgent;
 use super::calls::{name_of, title_of};
+use super::remote::is_of_files_here;
 use crate::agent::Agent;
 use crate::agent::asking::{AccessQuestion, permission};
 use crate::agent::run::Run;
@@ -19,16 +21,19 @@ use crate::tool::{bound_text, diff_files};
 const SHOWN_CHARS: usize = 6_000;
 
 /// Decides whether a call may be made, asking the user where that is needed; `None` if the agent was stopped meanwhile.
-pub(super) async fn may(run: &Run<'_>, call: &CallUpdate, call_id: &str) -> Option<bool> {
+pub(super) async fn may(run: &Run<'_>, remote: Option<&RemoteAgent>, call: &CallUpdate, call_id: &str) -> Option<bool> {
     let agent = run.agent;
     let (named, paths) = (name_of(call), paths_of(agent, call).await);
+    let other = || AccessKind::Call { server: agent.hooks.agent_type().to_owned(), only_reads: false };
     let kind = match (call.kind.unwrap_or(CallKind::Other), paths.as_slice()) {
         (CallKind::Execute, _) if let Some(command) = call.command() => {
             AccessKind::Execute { command, confinement: Confinement::None }
         }
+        // A path on another machine is none that a rule is about.
+        (_, [path]) if !is_of_files_here(remote, path) => other(),
         (CallKind::Edit | CallKind::Delete, [path]) => AccessKind::Write { path: path.clone() },
         (CallKind::Read, [path]) => AccessKind::Read { path: path.clone() },
-        _ => AccessKind::Call { server: agent.hooks.agent_type().to_owned(), only_reads: false },
+        _ => other(),
     };
     let tool = match kind {
         AccessKind::Call { .. } => format!("{}-{named}", agent.hooks.agent_type()),

@@ -28,7 +28,7 @@ pub(super) struct Facts {
     max_turns: Option<u32>,
     effort: Option<&'static str>,
     memory: Option<&'static str>,
-    isolation: Option<&'static str>,
+    isolation: Option<String>,
     /// The program that is this agent.
     acp: Option<String>,
     background: bool,
@@ -67,7 +67,7 @@ impl Facts {
             max_turns: definition.and_then(|definition| definition.max_turns),
             effort: definition.and_then(|definition| Some(definition.effort?.name())),
             memory: definition.and_then(|definition| Some(memory(definition.memory?))),
-            isolation: definition.and_then(|definition| Some(definition.isolation?.name())),
+            isolation: definition.and_then(|definition| Some(definition.isolation.as_ref()?.name().to_owned())),
             acp: definition.and_then(|definition| Some(definition.acp.as_ref()?.shown())),
             background: definition.is_some_and(|definition| definition.background),
             skills: definition.map(|definition| definition.skills.clone()).unwrap_or_default(),

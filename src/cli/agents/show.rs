@@ -84,7 +84,7 @@ fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed:
         ("effort", definition.effort.map(|effort| effort.name().to_owned())),
         ("memory", definition.memory.map(|scope| memory(scope).to_owned())),
         ("program", definition.acp.as_ref().map(crate::message::ExternalProgram::shown)),
-        ("isolation", definition.isolation.map(|isolation| isolation.name().to_owned())),
+        ("isolation", definition.isolation.as_ref().map(|isolation| isolation.name().to_owned())),
         ("background", definition.background.then(|| "yes".to_owned())),
         ("color", definition.color.clone()),
         ("skills", (!definition.skills.is_empty()).then(|| definition.skills.join(", "))),

@@ -47,7 +47,7 @@ enum Look {
 }
 
 /// All that is checked, in this order.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     Check { name: "terminal", look: Look::Here(surroundings::terminal) },
     Check { name: "keys", look: Look::Here(surroundings::keys) },
     Check { name: "tmux", look: Look::Here(surroundings::tmux) },
@@ -60,6 +60,7 @@ const CHECKS: [Check; 15] = [
     Check { name: "skills", look: Look::Here(skills) },
     Check { name: "hooks", look: Look::Here(hooks) },
     Check { name: "trust", look: Look::Here(trust) },
+    Check { name: "launchers", look: Look::Here(reached::launchers) },
     Check { name: "mcp", look: Look::Here(reached::mcp) },
     Check { name: "services", look: Look::Beyond(|bootstrap| reached::services(bootstrap).boxed()) },
     Check { name: "sandbox", look: Look::Beyond(|bootstrap| reached::sandbox(bootstrap).boxed()) },

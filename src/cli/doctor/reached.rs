@@ -3,10 +3,13 @@
 //! Owns the words. Leaves asking to `services`. Invariant: no server is started; a service is asked for no more than its
 //! models, and only where `/model` would ask.
 
+use std::path::Path;
+
 use super::surroundings::search;
 use super::{Finding, FindingState};
 use crate::mcp::McpWay;
 use crate::message::format::counted;
+use crate::message::{LauncherFolder, LauncherSettings};
 use crate::provider::offer::Reachability;
 use crate::services::{Bootstrap, reached_services, why_no_sandbox};
 
@@ -35,6 +38,24 @@ pub(super) fn mcp(bootstrap: &Bootstrap) -> Vec<Finding> {
         });
     }
     findings
+}
+
+pub(super) fn launchers(bootstrap: &Bootstrap) -> Vec<Finding> {
+    let search = search(bootstrap);
+    let finding = |launcher: &LauncherSettings| {
+        let LauncherSettings { name, program, folder, at_once } = launcher;
+        let (line, command) = (program.line(), &program.command);
+        let is_there =
+            if command.contains('/') { Path::new(command).is_file() } else { search.find(command).is_some() };
+        if !is_there {
+            let words = format!("{name}: its program `{command}` is not there: install it, or write its whole path");
+            return Finding::new(FindingState::Broken, words);
+        }
+        let files = if *folder == LauncherFolder::Git { ", with the project's files" } else { "" };
+        Finding::new(FindingState::Ok, format!("{name}: {line} ({at_once} at once{files})"))
+    };
+    let found: Vec<Finding> = bootstrap.config.launchers.iter().map(finding).collect();
+    if found.is_empty() { vec![Finding::new(FindingState::Ok, "none: all agents run here")] } else { found }
 }
 
 pub(super) async fn services(bootstrap: &Bootstrap) -> Vec<Finding> {

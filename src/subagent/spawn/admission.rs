@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{Agent, AtEnd, Cancel, ExternalAgent, ExternalSessionName, Inbox, Limits};
+use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
 use crate::memory::GivenMemory;
-use crate::message::{AgentId, ExternalProgram, canonical_name, sanitize_line};
+use crate::message::{AgentId, canonical_name, sanitize_line};
 use crate::subagent::limits::Refusal;
 use crate::subagent::main_agent::connection::{Connection, ModelSources};
 use crate::subagent::registry::AgentTemplate;
@@ -17,6 +17,7 @@ use crate::subagent::servers::states;
 use crate::subagent::skills::SkillTerms;
 use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
 use crate::subagent::spawn::hooks::hooks_of;
+use crate::subagent::spawn::launchers::{Launcher, launchable};
 use crate::subagent::spawn::memory::AgentMemory;
 use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentInput};
 use crate::subagent::tools::skill_tool::SKILL_TOOL;
@@ -70,18 +71,22 @@ impl Tree {
         let lists = self.lists(&definition, input.allowed_tools.as_deref());
         let depth = self.depth_allows(parent.depth + 1);
         let (above, server_notes) = self.above(&parent.capabilities, &definition);
-        if definition.acp.is_some() {
+        let isolation = input.isolation.clone().or_else(|| definition.isolation.clone());
+        let launcher = self.launcher_of(isolation.as_ref())?;
+        if launcher.is_some() {
+            launchable(&definition)?;
+        }
+        if definition.acp.is_some() || launcher.is_some() {
             restrictions_kept(&definition, input)?;
         }
         let capabilities = above.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
-        let (connection, note) = self.connection_for(parent, &definition, input)?;
+        let (connection, note) = self.connection_for(parent, &definition, (input, launcher))?;
         let notes = [note, self.setup().effort.note(&definition, &connection.model), idle_note(&definition)];
         let missing = self.preloaded(&definition).1;
         let notes = notes.into_iter().flatten().chain(server_notes).chain(missing).collect();
-        let isolation = input.isolation.or(definition.isolation);
-        self.check_isolation(isolation)?;
+        self.check_isolation(isolation.as_ref())?;
         let calls = limits.tool_calls(input.max_tool_calls);
-        let limits = child_limits(&limits.child, &definition, calls);
+        let limits = child_limits(&limits.child, &definition, (calls, launcher.is_some()));
         let terms = SkillTerms::default();
         Ok(Admitted { definition, connection, lists, capabilities, limits, isolation, terms, notes })
     }
@@ -103,7 +108,7 @@ impl Tree {
         let lists = self.lists(definition, None);
         let capabilities =
             parent.capabilities.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
-        let limits = child_limits(&setup.limits.child, definition, setup.limits.tool_calls(None));
+        let limits = child_limits(&setup.limits.child, definition, (setup.limits.tool_calls(None), false));
         let connection = parent.connection.clone();
         Ok(Admitted {
             definition: definition.clone(),
@@ -115,17 +120,6 @@ impl Tree {
             terms: SkillTerms::default(),
             notes: Vec::new(),
         })
-    }
-
-    /// Returns the definition that a call starts another program of, if it does.
-    pub(in crate::subagent) fn program_called(&self, input: &AgentInput) -> Option<Arc<AgentDefinition>> {
-        let resumed = input.resume.as_deref().map(str::trim).and_then(|wanted| {
-            let registry = self.registry();
-            let found = registry.iter().find(|(id, entry)| entry.name == wanted || wanted.parse() == Ok(id.0));
-            found.map(|(_, entry)| entry.agent_type.clone())
-        });
-        let name = resumed.or_else(|| input.named_type().map(str::to_owned))?;
-        self.catalog().get(&name).filter(|definition| definition.acp.is_some())
     }
 
     /// Says which tools an agent of the definition would have below this parent; `None` if its lists leave none.
@@ -198,10 +192,13 @@ impl Tree {
         &self,
         parent: &Parent,
         definition: &AgentDefinition,
-        input: &AgentInput,
+        (input, launcher): (&AgentInput, Option<&Launcher>),
     ) -> Result<(Connection, Option<String>), Refusal> {
         if let Some(program) = &definition.acp {
-            return Ok((program_connection(&parent.connection, program), None));
+            return Ok((program_connection(&parent.connection, program.name()), None));
+        }
+        if let Some(launcher) = launcher {
+            return Ok((program_connection(&parent.connection, &format!("on {}", launcher.settings.name)), None));
         }
         let wishes = ModelSources {
             call: input.model.as_deref(),
@@ -216,16 +213,6 @@ impl Tree {
             model.max_output_tokens = model.max_output_tokens.min(cap.max(1));
         }
         Ok((connection, note))
-    }
-
-    fn external_of(&self, definition: &AgentDefinition) -> Option<Arc<ExternalAgent>> {
-        let program = definition.acp.clone()?;
-        Some(Arc::new(ExternalAgent {
-            program,
-            is_projects: definition.source.tier.is_of_project(),
-            launch: self.setup().launch_external.clone(),
-            session: ExternalSessionName::default(),
-        }))
     }
 
     /// Makes the agent of an admitted spawn, and what it can hand on.
@@ -249,14 +236,15 @@ impl Tree {
         permissions.lend(terms.lent);
         let notes = memory.map(|memory| memory.section(&capabilities));
         let notes = self.with_skills(&definition, notes.as_deref());
-        let spec = IsolationSpec { definition, notes };
+        let external = self.external_of(&definition, isolation.as_ref());
+        let is_remote = external.as_ref().is_some_and(|external| external.remote.is_some());
+        let spec = IsolationSpec { definition, notes, is_remote };
         let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
         let fallbacks = connection.side_models(&setup.fallback_models, &parent.main, &setup.resolve_model);
         let summarizer = connection.side_model(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
         let judge = connection.side_model(setup.review.judge.as_deref(), &parent.main, &setup.resolve_model);
         let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
-        let external = self.external_of(&spec.definition);
         // Another program reads such files itself.
         let memory = match external {
             Some(_) => GivenMemory::default(),
@@ -305,8 +293,8 @@ impl Tree {
         };
         // Some of its tools, and its skills, hold the tree, which holds this.
         let kept = Agent { tools: ToolSet::default(), skills: None, ..agent.clone() };
-        let template = AgentTemplate { agent: kept, own, isolation: isolation.map(|_| spec) };
-        (agent, template)
+        let isolation = self.is_apart(isolation.as_ref()).then_some(spec);
+        (agent, AgentTemplate { agent: kept, own, isolation })
     }
 }
 
@@ -324,10 +312,10 @@ fn restrictions_kept(definition: &AgentDefinition, input: &AgentInput) -> Result
 }
 
 /// Returns what stands in the place of a model where another program asks its own.
-fn program_connection(parent: &Connection, program: &ExternalProgram) -> Connection {
+fn program_connection(parent: &Connection, shown: &str) -> Connection {
     let mut connection = parent.clone();
     let model = Arc::make_mut(&mut connection.model);
-    model.display = sanitize_line(program.name()).into_owned();
+    model.display = sanitize_line(shown).into_owned();
     (model.price, model.context_window) = (None, None);
     connection
 }
@@ -342,11 +330,15 @@ fn idle_note(definition: &AgentDefinition) -> Option<String> {
     (!idle.is_empty()).then(|| format!("{name}: {} in its file {have} no effect here.", idle.join(" and ")))
 }
 
-fn child_limits(limits: &Limits, definition: &AgentDefinition, max_tool_calls: Option<u32>) -> Limits {
+fn child_limits(
+    limits: &Limits,
+    definition: &AgentDefinition,
+    (max_tool_calls, is_launched): (Option<u32>, bool),
+) -> Limits {
     Limits {
         max_turns: match definition.max_turns {
             // Another program does not say how often it asks its model.
-            _ if definition.acp.is_some() => None,
+            _ if definition.acp.is_some() || is_launched => None,
             // A stranger's file narrows; the user's own may be laxer than the user's default.
             turns if definition.source.tier.is_of_project() => least(turns, limits.max_turns),
             turns => turns.or(limits.max_turns),

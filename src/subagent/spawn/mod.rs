@@ -6,6 +6,7 @@
 pub(super) mod admission;
 pub(super) mod capabilities;
 pub(super) mod hooks;
+pub(super) mod launchers;
 pub(super) mod memory;
 pub(super) mod memory_files;
 pub(super) mod prompt;
@@ -18,6 +19,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn, SpawnOptions};
+use crate::definition::Isolation;
 use crate::message::{AgentId, MessageId};
 use crate::subagent::limits::Refusal;
 use crate::subagent::registry::{AgentEntry, ChildResult, Registry, RunHandle, Template};
@@ -115,10 +117,15 @@ impl Tree {
         admitted: Admitted,
         request: SpawnRequest<'_>,
     ) -> ChildHandle {
-        let SpawnRequest { call_id, description, task, run_mode, wants_report, options } = request;
+        let SpawnRequest { call_id, description, task, run_mode, wants_report, mut options } = request;
+        // Where it runs is part of what is resumed, and shown.
+        if let Some(isolation @ Isolation::Launcher(_)) = &admitted.isolation {
+            options.isolation = Some(isolation.clone());
+        }
         let definition = admitted.definition.clone();
         let (id, name) = self.next_name(&definition.name);
-        let slot = SlotQueue::join(self.pool(parent.depth + 1));
+        let slot =
+            SlotQueue::join(self.places(parent.depth + 1, admitted.isolation.as_ref().and_then(Isolation::launcher)));
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
         let mut notes = admitted.notes.clone();
@@ -185,7 +192,7 @@ impl Tree {
         let (waiter, report) = oneshot::channel();
         let waiter = (run_mode == RunMode::Foreground).then_some(waiter);
         let (agent, name, agent_type, run) = self.revive(id, run_mode, waiter)?;
-        let slot = SlotQueue::join(self.pool(agent.depth));
+        let slot = SlotQueue::join(self.places(agent.depth, agent.launcher()));
         let guard = RunGuard::begin(self, &agent, (&name, &agent_type));
         let sent = ChildHandle { tree: self.clone(), id, name, report };
         self.sink().emit_until(id, EventKind::Resumed { run, run_mode }, &agent.cancel).await;

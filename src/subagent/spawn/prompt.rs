@@ -12,6 +12,7 @@ const SAFETY: &str = include_str!("../../../assets/prompts/safety.md");
 const DELEGATION: &str = include_str!("../../../assets/prompts/delegation.md");
 const SURROUNDINGS: &str = include_str!("../../../assets/prompts/surroundings.md");
 const SUBAGENT: &str = include_str!("../../../assets/prompts/subagent.md");
+const SUBAGENT_PLACE: &str = include_str!("../../../assets/prompts/subagent_place.md");
 
 /// What the command line says to the main agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,9 +79,18 @@ impl PromptEnvironment {
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
     pub fn child_prompt(&self, definition: &AgentDefinition, notes: Option<&str>, report_chars: usize) -> Arc<str> {
-        let tail = self.fill(SUBAGENT).replace("{{report_chars}}", &report_chars.to_string());
-        joined([&definition.prompt, notes.unwrap_or_default(), &tail])
+        let place = self.fill(SUBAGENT_PLACE);
+        joined([&definition.prompt, notes.unwrap_or_default(), &reporting(report_chars), &place])
     }
+
+    /// Returns what holds for every subagent, for one that works somewhere else: what it is, and where, it is told there.
+    pub fn remote_prompt(report_chars: usize) -> Arc<str> {
+        reporting(report_chars).into()
+    }
+}
+
+fn reporting(report_chars: usize) -> String {
+    SUBAGENT.trim().replace("{{report_chars}}", &report_chars.to_string())
 }
 
 /// Returns a name that someone else may have chosen as data: on one line, between backticks that it holds none of.

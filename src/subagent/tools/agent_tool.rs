@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::agent::{RunMode, Spawn, SpawnOptions};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::{ExternalProgram, ToolSpec};
+use crate::message::ToolSpec;
 use crate::permission::{AccessKind, Preview, ToolKind};
 use crate::subagent::spawn::SpawnResult;
 use crate::subagent::tools::offer::{OfferEntry, OfferWords};
@@ -61,6 +61,9 @@ pub struct AgentInput {
 /// What a question about another program says.
 const ON_ITS_OWN: &str = "Another agent program works on this task, with its own tools. Rules, modes and the sandbox hold only \
                           for what it asks you about.";
+/// What the schema says of launchers, where there are any.
+const ELSEWHERE: &str = "The other names run it on another machine, on a copy of the files or on what is there; what comes back waits \
+                         for the user in the same way. Many fit there at a time.";
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 const MAX_TOOLS_CHARS: usize = 307;
 /// Bytes of all agents that are listed; those beyond are named only.
@@ -114,7 +117,7 @@ impl AgentInput {
             allowed_tools: self.allowed_tools.clone(),
             max_tool_calls: self.max_tool_calls,
             max_tokens: self.max_tokens,
-            isolation: self.isolation,
+            isolation: self.isolation.clone(),
         }
     }
 
@@ -216,6 +219,13 @@ impl Tool for AgentTool {
             calls["default"] = usual.into();
             calls["maximum"] = most.into();
         }
+        let launchers: Vec<&str> = self.tree.setup().launchers.names().collect();
+        if !launchers.is_empty() {
+            let isolation = &mut input_schema["properties"]["isolation"];
+            let words = isolation["description"].as_str().unwrap_or_default();
+            isolation["description"] = format!("{words} {ELSEWHERE}").into();
+            isolation["enum"] = std::iter::once("worktree").chain(launchers).collect();
+        }
         ToolSpec { name: AGENT_TOOL.to_owned(), description: self.description().trim().to_owned(), input_schema }
     }
 
@@ -224,9 +234,8 @@ impl Tool for AgentTool {
     }
 
     async fn prepare(&self, input: AgentInput, _context: &ToolContext) -> Result<(Plan, AgentInput), ToolOutput> {
-        let Some(definition) = self.tree.program_called(&input) else { return Ok((Plan::free(), input)) };
-        let program = definition.acp.as_ref().map(ExternalProgram::shown).unwrap_or_default();
-        let plan = Plan::new(AccessKind::Start { agent: definition.name.clone(), program });
+        let Some((agent, program)) = self.tree.program_called(&input) else { return Ok((Plan::free(), input)) };
+        let plan = Plan::new(AccessKind::Start { agent, program: program.shown() });
         Ok((Plan { preview: Some(Preview::Note { text: ON_ITS_OWN.to_owned() }), ..plan }, input))
     }
 

@@ -22,6 +22,7 @@ use crate::message::AgentId;
 use crate::permission::{Fence, Permissions};
 use crate::subagent::limits::Refusal;
 use crate::subagent::spawn::capabilities::Capabilities;
+use crate::subagent::spawn::launchers::Launcher;
 use crate::subagent::spawn::prompt::PromptEnvironment;
 use crate::subagent::tree::{Parent, Tree};
 use crate::worktree::{Worktree, WorktreeError, Worktrees, plain_join};
@@ -39,6 +40,8 @@ pub(in crate::subagent) struct IsolationSpec {
     pub(in crate::subagent) definition: Arc<AgentDefinition>,
     /// What its prompt says of its notes.
     pub(in crate::subagent) notes: Option<String>,
+    /// Whether it works somewhere else.
+    pub(in crate::subagent) is_remote: bool,
 }
 
 /// All worktrees that this session knows of.
@@ -125,12 +128,21 @@ const ANEW: &str = "Your previous worktree is gone: the user merged or discarded
 
 impl Tree {
     /// Refuses a worktree where none can be made.
-    pub(in crate::subagent) fn check_isolation(&self, wanted: Option<Isolation>) -> Result<(), Refusal> {
-        match wanted {
-            Some(Isolation::Worktree) if self.worktree_registry().worktrees.is_none() => {
-                Err(Refusal::NoWorktrees { why: "no project here, or no state directory to keep worktrees in" })
+    pub(in crate::subagent) fn check_isolation(&self, wanted: Option<&Isolation>) -> Result<(), Refusal> {
+        if self.is_apart(wanted) && self.worktree_registry().worktrees.is_none() {
+            return Err(Refusal::NoWorktrees { why: "no project here, or no state directory to keep worktrees in" });
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if an agent has a worktree: to work in, or to take files from and bring them back to.
+    pub(in crate::subagent) fn is_apart(&self, isolation: Option<&Isolation>) -> bool {
+        match isolation {
+            None => false,
+            Some(Isolation::Worktree) => true,
+            Some(Isolation::Launcher(_)) => {
+                self.launcher_of(isolation).ok().flatten().is_some_and(Launcher::takes_files)
             }
-            _ => Ok(()),
         }
     }
 
@@ -194,9 +206,10 @@ impl Tree {
         let system = self.child_prompt(&isolation, Some(&workspace));
         let place = workspace.place.clone();
         let memory = self.memory_for(Some(&isolation.definition), Some(&workspace));
+        let agent = self.carrying(agent.clone(), &workspace);
         let tools = self.offered_tools(Parent { capabilities, workspace: Some(workspace), ..own });
         self.sink().emit_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
-        Ok(Some(Agent { system, tools, place, permissions, freshness, memory, ..agent.clone() }))
+        Ok(Some(Agent { system, tools, place, permissions, freshness, memory, ..agent }))
     }
 
     pub(in crate::subagent) fn child_prompt(
@@ -205,6 +218,9 @@ impl Tree {
         workspace: Option<&Workspace>,
     ) -> Arc<str> {
         let around = self.environment_of(workspace);
+        if isolation.is_remote {
+            return PromptEnvironment::remote_prompt(self.setup().limits.report_chars);
+        }
         let prompt =
             around.child_prompt(&isolation.definition, isolation.notes.as_deref(), self.setup().limits.report_chars);
         match workspace {

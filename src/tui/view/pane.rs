@@ -105,7 +105,10 @@ fn words_before(pane: &PaneRect, agent: &AgentView, ctx: &RenderContext<'_>) -> 
 
 fn waiting_words(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
     match ctx.app.state_of(agent) {
-        AgentState::Queued => "waiting for its turn".to_owned(),
+        AgentState::Queued => match &agent.launcher {
+            Some(launcher) => format!("waiting for a place on {launcher}"),
+            None => "waiting for its turn".to_owned(),
+        },
         _ => agent.prompt.lines().next().unwrap_or_default().to_owned(),
     }
 }

@@ -131,13 +131,13 @@ impl RenderContext<'_> {
         (description, if fits { sign + word } else { sign })
     }
 
-    /// Returns an agent's description, with a mark before it where what it does is not in the project.
+    /// Returns an agent's description, with a mark before it where what it does is not in the project, and the launcher that
+    /// runs it somewhere else.
     fn marked(&self, agent: &AgentView) -> String {
         let is_apart = |apart: &&WorktreeView| matches!(apart.state, WorktreeState::InUse | WorktreeState::Kept);
-        match agent.worktree.as_ref().filter(is_apart) {
-            Some(_) => format!("{} {}", self.glyphs.apart, agent.description),
-            None => agent.description.clone(),
-        }
+        let sign = agent.worktree.as_ref().filter(is_apart).map(|_| format!("{} ", self.glyphs.apart));
+        let place = agent.launcher.as_ref().map(|launcher| format!("on {launcher}: "));
+        format!("{}{}{}", sign.unwrap_or_default(), place.unwrap_or_default(), agent.description)
     }
 
     /// Returns chords and their short words as spans, as many as fit.

@@ -78,6 +78,19 @@ fn a_server_whose_program_is_not_there() {
     finds(&bench, "mcp", "broken", "docs: its program `no-such-program-here` is not in PATH");
 }
 
+#[test]
+fn a_launcher_whose_program_is_not_there_and_an_agent_without_its_launcher() {
+    let bench = Bench::new();
+    let settings = "[launchers.big]\ncommand = \"no-such-program-here acp\"\n[launchers.sh]\ncommand = \"sh -c x\"\nfolder = \"git\"\n";
+    bench.file(".config/belvedere/config.toml", settings);
+    finds(&bench, "launchers", "broken", "big: its program `no-such-program-here` is not there");
+    let (_, findings) = found(&bench, "launchers");
+    let words = "sh: sh -c x (8 at once, with the project's files)".to_owned();
+    assert!(findings.contains(&("ok".to_owned(), words)), "{findings:?}");
+    bench.file(".claude/agents/far.md", "---\nname: far\ndescription: d\nisolation: bug\n---\nYou work.");
+    finds(&bench, "agents", "note", "`isolation: bug` names a launcher that your configuration does not have");
+}
+
 /// Starts a server on this machine that gives each request this answer, and returns where it is.
 fn answering(status: &'static str, body: &'static str) -> SocketAddr {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -2,6 +2,7 @@
 
 mod git;
 mod ground;
+mod launchers;
 mod settings;
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! Programs that are agents of their own, as subagents: the real loop and tree, with a program that is a task of the test.
 
+mod launchers;
 mod limits;
 mod questions;
 mod runs;
@@ -95,7 +96,11 @@ impl Program {
                 "initialize" => {
                     self.answers.write_all(b"a greeting that is no message\n").await.unwrap();
                     let can_load = self.kind == "remembers";
-                    let can = json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": can_load}});
+                    let mut can = json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": can_load}});
+                    if self.kind.starts_with("carries") {
+                        can["agentCapabilities"]["_meta"] =
+                            json!({"belvedere.dev/folder": 1, "belvedere.dev/agent": 1});
+                    }
                     self.answer(id, can).await;
                 }
                 "session/new" if self.kind == "locked" => {
@@ -106,6 +111,23 @@ impl Program {
                 "session/load" => {
                     self.say("OLD WORDS").await;
                     self.answer(id, json!({})).await;
+                }
+                "_belvedere.dev/folder/put" => self.answer(id, json!({"root": "/far/folder"})).await,
+                "_belvedere.dev/folder/changes" => match self.kind.as_str() {
+                    "carries a broken line" => return,
+                    "carries nothing" => self.answer(id, json!({})).await,
+                    "carries no more" => {
+                        self.send(json!({"id": id, "error": {"code": -1, "message": "no room"}})).await;
+                    }
+                    "carries too much" => self.answer(id, json!({"commit": "ab".repeat(20), "size": u64::MAX})).await,
+                    "carries no name" => self.answer(id, json!({"commit": "--help", "size": 12})).await,
+                    _ => self.answer(id, json!({"commit": "ab".repeat(20), "size": 12})).await,
+                },
+                "_belvedere.dev/folder/read" => {
+                    // Twelve bytes, or eighteen.
+                    let piece =
+                        if self.kind == "carries a lie" { "b25lIHR3byB0aHJlZSBmb3Vy" } else { "b25lIHR3byB0aHJl" };
+                    self.answer(id, json!({ "piece": piece })).await;
                 }
                 "session/prompt" => {
                     let text = message["params"]["prompt"][0]["text"].as_str().unwrap_or_default().to_owned();

@@ -24,6 +24,7 @@ mod ground;
 mod hooks;
 mod keyring;
 mod keys;
+mod launchers;
 mod mcp;
 mod memory;
 mod models;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use belvedere::agent::{
     AgentEvent, Author, Bounds, EventKind, FileTally, LastWords, LogEvent, Outcome, RunMode, SessionEvent, Spawn,
-    Status, ToolEvent, TurnEvent,
+    SpawnOptions, Status, ToolEvent, TurnEvent,
 };
 use belvedere::app::key::{Input, Key, KeyCode, Mods};
 use belvedere::app::keymap::{Context, Keymap};
@@ -14,6 +14,7 @@ use belvedere::app::{
     App, Arrangement, Earlier, Editing, Effect, Event, Focus, GUARD, HOLD, LETTER_PAUSE, MouseCapture, Movement, Setup,
     UserChoice,
 };
+use belvedere::definition::Isolation;
 use belvedere::message::{AgentId, AssistantMessage, Block, MessageId, Spent, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Confinement, Grant, PermissionMode};
 use belvedere::provider::StopReason;
@@ -299,6 +300,16 @@ impl Stage {
     }
 
     pub(crate) fn spawns_below(&mut self, parent: u32, agent: u32, agent_type: &str, description: &str) {
+        self.spawns_with(parent, agent, (agent_type, description), SpawnOptions::default());
+    }
+
+    /// One that a launcher runs somewhere else.
+    pub(crate) fn spawns_on(&mut self, agent: u32, agent_type: &str, description: &str, launcher: &str) {
+        let isolation = Some(Isolation::Launcher(launcher.to_owned()));
+        self.spawns_with(0, agent, (agent_type, description), SpawnOptions { isolation, ..SpawnOptions::default() });
+    }
+
+    fn spawns_with(&mut self, parent: u32, agent: u32, (agent_type, description): (&str, &str), options: SpawnOptions) {
         let call_id = format!("call-{agent}");
         self.agent(parent, tool_started(&call_id, "Agent", description));
         self.agent(
@@ -315,7 +326,7 @@ impl Stage {
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
                 bounds: Bounds::default(),
                 run_mode: RunMode::Foreground,
-                options: Box::default(),
+                options: Box::new(options),
             }),
         );
     }

@@ -100,3 +100,17 @@ fn conflicts_are_named_file_by_file() {
         stage
     });
 }
+
+#[test]
+fn the_pane_of_an_agent_elsewhere_says_where_and_what_it_waits_for() {
+    let mut stage = Stage::new(120, 24).with_model();
+    stage.asks("Fix it, over there.");
+    for agent in [1, 2] {
+        stage.spawns_on(agent, "code", "Fix the parser", "big");
+    }
+    stage.starts(1);
+    stage.keys("<alt+2>");
+    let screen = stage.text();
+    assert!(screen.contains("on big: Fix the parser"), "{screen}");
+    assert!(screen.contains("waiting for a place on big"), "{screen}");
+}

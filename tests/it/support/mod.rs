@@ -15,14 +15,14 @@ use belvedere::external::LaunchExternal;
 use belvedere::hook::Hooks;
 use belvedere::mcp::McpServers;
 use belvedere::memory::MemorySources;
-use belvedere::message::{AgentId, MessageId, UserText};
+use belvedere::message::{AgentId, LauncherSettings, MessageId, UserText};
 use belvedere::permission::{Grants, PermissionMode, Permissions, RuleSet};
 use belvedere::provider::{Model, Provider};
 use belvedere::sandbox::{DeniedPaths, Hosts, Sandbox, SandboxPlaces, SandboxState};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
-    ReportReview, SessionEffort, SessionSkills, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Launchers, ModelScope, PromptEnvironment,
+    ReadBack, ReportReview, SessionEffort, SessionSkills, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
 use belvedere::tool::{FileCopies, Shell, ToolSet};
 use belvedere::worktree::Worktrees;
@@ -114,6 +114,8 @@ pub(crate) struct Parts {
     pub(crate) servers: McpServers,
     /// How programs are started that are agents of their own; without it none is.
     pub(crate) external: Option<LaunchExternal>,
+    /// What runs agents somewhere else.
+    pub(crate) launchers: Vec<LauncherSettings>,
     /// Who looks at reports before they are read.
     pub(crate) review: ReportReview,
     pub(crate) provider: Arc<dyn Provider>,
@@ -172,6 +174,7 @@ impl Parts {
             sandbox: None,
             servers: McpServers::default(),
             external: None,
+            launchers: Vec::new(),
             memory: MemorySources::default(),
             skills: SessionSkills::default(),
             rules: RuleSet::default(),
@@ -275,7 +278,10 @@ impl Session {
         let tree = Tree::new(TreeSetup {
             shell: parts.sandbox.map_or_else(shell, |sandbox| shell().with_sandbox(sandbox)),
             servers: parts.servers,
-            launch_external: parts.external.unwrap_or_else(|| Arc::new(|_| Box::pin(async { Err(no_program()) }))),
+            launchers: Launchers::new(
+                parts.external.unwrap_or_else(|| Arc::new(|_| Box::pin(async { Err(no_program()) }))),
+                &parts.launchers,
+            ),
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
             budget: parts.budget,

@@ -15,6 +15,7 @@ use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState}
 use super::report::TagReader;
 use super::state::Phase;
 use crate::agent::{AgentEvent, Bounds, ContextUse, EventKind, Outcome, RunMode, Spawn, Spent, Status, TurnEvent};
+use crate::definition::Isolation;
 use crate::message::{AgentId, AssistantMessage, Block, sanitize, sanitize_line};
 use crate::provider::retry::MAX_ATTEMPTS;
 use crate::tool::Todo;
@@ -42,6 +43,8 @@ pub struct AgentView {
     pub description: String,
     pub prompt: String,
     pub model: String,
+    /// The launcher that runs it somewhere else.
+    pub launcher: Option<String>,
     pub tool_names: Vec<String>,
     pub bounds: Bounds,
     pub run_mode: RunMode,
@@ -100,6 +103,7 @@ impl AgentView {
             description: String::new(),
             prompt: String::new(),
             model: String::new(),
+            launcher: None,
             tool_names: Vec::new(),
             bounds: Bounds::default(),
             run_mode: RunMode::default(),
@@ -209,6 +213,7 @@ impl AgentView {
         self.description = sanitize_line(&spawn.description).into_owned();
         self.prompt = sanitize(&spawn.prompt).into_owned();
         self.model = sanitize_line(&spawn.model).into_owned();
+        self.launcher = spawn.options.isolation.as_ref().and_then(Isolation::launcher).map(str::to_owned);
         self.tool_names.clone_from(&spawn.tools);
         self.bounds.clone_from(&spawn.bounds);
         if self.run == 1 {

@@ -124,8 +124,10 @@ impl Fields<'_> {
             MemoryScope::Local => "local: for this project only",
         });
         self.add_or("memory", memory, "none");
-        if let Some(isolation) = definition.isolation {
-            self.add("isolation", &format!("{}: works in its own checkout", isolation.name()), theme.text);
+        if let Some(isolation) = &definition.isolation {
+            let words =
+                if isolation.launcher().is_some() { "works on another machine" } else { "works in its own checkout" };
+            self.add("isolation", &format!("{}: {words}", isolation.name()), theme.text);
         }
         if definition.background {
             self.add("background", "yes: its parent does not wait", theme.text);

@@ -1,0 +1,264 @@
+//! Agents that a launcher runs somewhere else, with the real binary on both sides: their files go there and come back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use super::Bench;
+use super::mcp::gone;
+use super::plain::Session;
+use super::worktrees::streamed;
+use crate::support::git;
+
+const AGENT: &str = "---\nname: rewriter\ndescription: d\ntools: Read, Edit, Bash\n---\nYou rewrite.";
+
+/// What the models of a test are told, and when a task that waits may end.
+#[derive(Clone, Default)]
+struct Told {
+    requests: Arc<std::sync::Mutex<Vec<Value>>>,
+    go: Arc<Notify>,
+}
+
+/// A main agent that has one rewriter run there, and the rewriter.
+async fn answer(State(told): State<Told>, body: Bytes) -> Response {
+    // It is also asked for its models.
+    let Ok(request) = serde_json::from_slice::<Value>(&body) else { return Response::default() };
+    told.requests.lock().unwrap().push(request.clone());
+    let messages = request["messages"].as_array().unwrap();
+    let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
+    let first = messages[0].to_string();
+    let call = |name: &str, input: Value| json!({"type": "tool_use", "id": format!("toolu_{turn}"), "name": name, "input": input});
+    let read = || call("Read", json!({"file_path": "src/lib.rs"}));
+    let edit =
+        |old: &str, new: &str| call("Edit", json!({"file_path": "src/lib.rs", "old_string": old, "new_string": new}));
+    let done = || json!({"type": "text", "text": "<summary>done</summary>"});
+    let block = if first.contains("It goes on with this message") {
+        // It was cut off, and goes on.
+        match turn {
+            0 => read(),
+            1 => edit("The shop", "The best shop"),
+            _ => done(),
+        }
+    } else if first.contains("WHAT:") {
+        match turn {
+            0 if first.contains("and sleep") => call("Bash", json!({"command": "echo $$ > \"$PIDS\"; sleep 1000"})),
+            0 => read(),
+            1 => edit("A shop", "The shop"),
+            2 => call(
+                "Bash",
+                json!({"command": "mkdir new && echo one > new/file.txt && rm tests/shop.rs && git status --short"}),
+            ),
+            3 if first.contains("and hang") => {
+                told.go.notified().await;
+                done()
+            }
+            _ => done(),
+        }
+    } else if turn == 0 {
+        let how = ["hang", "sleep"].into_iter().find(|how| first.contains(how)).unwrap_or("end");
+        let prompt = format!("WHAT: rewrite the shop and {how}. WHERE: src/lib.rs. RETURN: one word.");
+        let there = if first.contains("nowhere") { "nowhere" } else { "there" };
+        call(
+            "Agent",
+            json!({"description": "rewrite", "subagent_type": "rewriter", "prompt": prompt, "isolation": there}),
+        )
+    } else {
+        json!({"type": "text", "text": "that was it"})
+    };
+    streamed(&block)
+}
+
+/// A project, a launcher that runs the program itself with another home, and a model for both sides.
+struct Elsewhere {
+    bench: Bench,
+    there: TempDir,
+    base: String,
+    told: Told,
+}
+
+impl Elsewhere {
+    async fn new() -> Self {
+        let (bench, there) = (Bench::new(), tempfile::tempdir().unwrap());
+        git(bench.project.path(), ["init", "-q", "-b", "main"]);
+        git(bench.project.path(), ["add", "-A"]);
+        git(bench.project.path(), ["commit", "-q", "-m", "first"]);
+        bench.at_home(".claude/agents/rewriter.md", AGENT);
+        let told = Told::default();
+        let app = Router::new().fallback(answer).with_state(told.clone());
+        let base = format!("http://{}", crate::support::serve(app).await);
+        for name in ["home", "tmp"] {
+            std::fs::create_dir(there.path().join(name)).unwrap();
+        }
+        let place = there.path().display();
+        let program = env!("CARGO_BIN_EXE_belvedere");
+        let settings = format!(
+            "[launchers.there]\ncommand = [\"sh\", \"-c\", 'echo $$ > \"$AGENT_PID\"; exec \"{program}\" acp --model anthropic/opus \
+             --permission-mode bypassPermissions']\nfolder = \"git\"\nat_once = 2\n\
+             [launchers.there.env]\nHOME = \"{place}/home\"\nTMPDIR = \"{place}/tmp\"\nANTHROPIC_API_KEY = \"k\"\n\
+             ANTHROPIC_BASE_URL = \"{base}\"\nBELVEDERE_SANDBOX_ENABLED = \"false\"\nAGENT_PID = \"{place}/agent\"\n\
+             PIDS = \"{place}/pids\"\nBELVEDERE_TOOLS_ENVIRONMENT = \"PIDS\"\n"
+        );
+        bench.at_home(".config/belvedere/config.toml", &settings);
+        Self { bench, there, base, told }
+    }
+
+    fn session(&self) -> Session {
+        let args = ["--plain", "--model", "anthropic/opus", "--permission-mode", "bypassPermissions"];
+        let env = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", self.base.as_str())];
+        Session::start_with(&self.bench, &args, &env)
+    }
+
+    fn shop(&self) -> String {
+        std::fs::read_to_string(self.bench.project.path().join("src/lib.rs")).unwrap()
+    }
+
+    fn in_project(&self, path: &str) -> bool {
+        self.bench.project.path().join(path).exists()
+    }
+
+    fn written(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.there.path().join(name)).ok().filter(|text| text.ends_with('\n'))
+    }
+
+    /// Returns what is left of folders that were sent there.
+    fn left(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.there.path().join("tmp")).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Returns the first messages that agents were given there.
+    fn tasks(&self) -> Vec<String> {
+        let requests = self.told.requests.lock().unwrap();
+        let first = |request: &Value| request["messages"][0].to_string();
+        requests.iter().map(first).filter(|first| first.contains("WHAT:")).collect()
+    }
+}
+
+/// Waits until something holds.
+fn comes<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_mins(1);
+    while Instant::now() < until {
+        if let Some(found) = holds() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("{what} did not come");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_changes_elsewhere_comes_back_and_is_merged() {
+    let elsewhere = Elsewhere::new().await;
+    tokio::task::spawn_blocking(move || {
+        // What is not committed goes along.
+        elsewhere.bench.file("src/more.rs", "// more\n");
+        let mut session = elsewhere.session();
+        session.line("rewrite it");
+        session.until("worktree kept, not merged: 3 files, +2 −3");
+        assert!(elsewhere.shop().contains("A shop"), "nothing reaches the project by itself");
+        session.line("/merge rewriter-1");
+        session.until("merged into the project, not committed · 3 files: ");
+        assert!(elsewhere.shop().contains("The shop"));
+        assert!(elsewhere.in_project("new/file.txt") && !elsewhere.in_project("tests/shop.rs"));
+        assert!(elsewhere.in_project("src/more.rs"));
+        assert_eq!(session.end().0, 0);
+        assert!(gone(&elsewhere.written("agent").unwrap()));
+        assert_eq!(elsewhere.left(), Vec::<PathBuf>::new(), "its folder is gone");
+        let requests = elsewhere.told.requests.lock().unwrap();
+        let there = requests.iter().find(|request| request["messages"][0].to_string().contains("WHAT:")).unwrap();
+        let tools: Vec<&str> =
+            there["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert!(tools.contains(&"Edit") && !tools.contains(&"Write"), "its file holds there too: {tools:?}");
+        assert!(there["system"].to_string().contains("You rewrite."));
+        let listing = there["messages"].to_string();
+        assert!(!listing.contains(&elsewhere.bench.project.path().display().to_string()), "{listing}");
+        let status = requests.iter().rev().find(|request| request["messages"].to_string().contains("?? new/"));
+        assert!(status.is_some(), "there it is a repository of its own");
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_whose_connection_is_cut_is_interrupted_and_goes_on_from_what_came_back() {
+    let elsewhere = Elsewhere::new().await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = elsewhere.session();
+        session.line("rewrite it and hang");
+        let made = session.until("works in a worktree: ");
+        let root = PathBuf::from(made.trim().rsplit(", ").next().unwrap());
+        comes("the change", || {
+            std::fs::read_to_string(root.join("src/lib.rs")).ok().filter(|text| text.contains("The shop"))
+        });
+        comes("the new file", || root.join("new/file.txt").exists().then_some(()));
+        assert!(!root.join("tests/shop.rs").exists());
+        let pid = elsewhere.written("agent").unwrap();
+        kill(Pid::from_raw(pid.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
+        let ended = session.until("rewriter-1: interrupted");
+        assert!(ended.contains("The connection to there was lost"), "{ended}");
+        session.line("/resume rewriter-1 make it better still");
+        session.until("rewriter-1: done");
+        session.until("worktree kept, not merged: ");
+        session.line("/merge rewriter-1");
+        session.until("merged into the project, not committed · 3 files: ");
+        assert!(elsewhere.shop().contains("The best shop"));
+        let again = elsewhere.tasks().into_iter().next_back().unwrap();
+        assert!(again.contains("You worked on this before") && again.contains("make it better still"), "{again}");
+        assert!(again.contains("in a new folder"), "{again}");
+        assert_eq!(session.end().0, 0);
+        assert!(gone(&elsewhere.written("agent").unwrap()));
+        elsewhere.told.go.notify_waiters();
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_running_there_when_the_program_ends() {
+    let elsewhere = Elsewhere::new().await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = elsewhere.session();
+        session.line("rewrite it and sleep");
+        session.until("works in a worktree: ");
+        let command = comes("the command", || elsewhere.written("pids"));
+        assert!(std::path::Path::new(&format!("/proc/{}", command.trim())).exists());
+        session.line("/quit");
+        session.until("/quit again stops them and quits");
+        session.line("/quit");
+        session.end();
+        assert!(gone(&command), "a command goes on");
+        assert!(gone(&elsewhere.written("agent").unwrap()), "the agent goes on");
+        assert_eq!(elsewhere.left(), Vec::<PathBuf>::new(), "its folder is gone");
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_nobody_has_set_up_is_refused_by_name() {
+    let elsewhere = Elsewhere::new().await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = elsewhere.session();
+        session.line("rewrite it nowhere");
+        session.until("main: that was it");
+        let requests = elsewhere.told.requests.lock().unwrap().clone();
+        let last = requests.last().unwrap()["messages"].to_string();
+        let words = "There is no launcher `nowhere` to run an agent with. Available for `isolation`: worktree, there.";
+        assert!(last.contains(words), "{last}");
+        let tool = requests[0]["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "Agent").unwrap();
+        assert_eq!(tool["input_schema"]["properties"]["isolation"]["enum"], json!(["worktree", "there"]));
+        assert_eq!(session.end().0, 0);
+    })
+    .await
+    .unwrap();
+}
