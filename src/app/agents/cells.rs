@@ -298,6 +298,21 @@ impl Cells {
         }
     }
 
+    /// Does so for the cell of a subagent, and for the first of its message, which counts them all.
+    pub fn touch_subagent(&mut self, id: CellId) {
+        self.touch(id);
+        let siblings = |id: CellId| match self.get(id).map(|cell| &cell.kind) {
+            Some(CellKind::Subagent { siblings, .. }) => Some(siblings),
+            _ => None,
+        };
+        if siblings(id) == Some(&Siblings::Before) {
+            let is_first = |id: &CellId| matches!(siblings(*id), Some(Siblings::After(_)));
+            if let Some(first) = (self.first()..id).rev().find(is_first) {
+                self.touch(first);
+            }
+        }
+    }
+
     /// Holds another number of bytes from now on.
     pub fn set_cap(&mut self, cap: usize) {
         self.cap = cap;

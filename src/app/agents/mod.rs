@@ -375,7 +375,7 @@ impl Agents {
         };
         let holder = if parent.is_main() { Some(&mut self.main) } else { self.children.get_mut(&parent) };
         if let Some(holder) = holder {
-            holder.cells.touch(cell);
+            holder.cells.touch_subagent(cell);
         }
     }
 }

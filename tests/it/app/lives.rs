@@ -374,3 +374,20 @@ fn clearing_forgets_what_was_asked() {
     assert_eq!((view.phase, stage.app.state_of(view)), (Phase::Queued, AgentState::Queued));
     stage.event(Event::Refresh);
 }
+
+#[test]
+fn the_line_for_all_agents_of_a_message_goes_with_the_last_of_them() {
+    let mut stage = Stage::new(120, 40).with_model();
+    stage.asks("Look everywhere");
+    for agent in 1..=3 {
+        stage.spawns(agent, "explore", "Look");
+        stage.starts(agent);
+    }
+    assert!(stage.text().contains("3 agents · 3 running"), "{}", stage.text());
+    for (agent, words) in [(1, "2 running · 1 done"), (3, "1 running · 2 done")] {
+        stage.ends(agent, Status::Completed, "<summary>Found.</summary>", None);
+        assert!(stage.text().contains(words), "{}", stage.text());
+    }
+    stage.ends(2, Status::Completed, "<summary>Found.</summary>", None);
+    assert!(!stage.text().contains("3 agents"), "{}", stage.text());
+}
