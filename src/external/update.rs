@@ -200,7 +200,7 @@ fn content(content: Vec<acp::ToolCallContent>) -> (Option<String>, Vec<CallDiff>
             acp::ToolCallContent::Content(content) => {
                 let all = text.get_or_insert_default();
                 if all.len() < MAX_TEXT {
-                    all.push_str(&text_of(content.content));
+                    all.push_str(unfenced(&text_of(content.content)));
                 }
             }
             acp::ToolCallContent::Diff(diff) if diffs.len() < MAX_FILES => diffs.push(CallDiff {
@@ -212,6 +212,21 @@ fn content(content: Vec<acp::ToolCallContent>) -> (Option<String>, Vec<CallDiff>
         }
     }
     (text, diffs)
+}
+
+/// Returns what a block of code holds, if a text is one: several programs send output so, for editors that draw Markdown.
+fn unfenced(text: &str) -> &str {
+    let inside = || {
+        let rest = text.trim_end();
+        let marks = rest.len() - rest.trim_start_matches('`').len();
+        let (fence, rest) = rest.split_at(marks);
+        let (info, rest) = rest.split_once('\n')?;
+        let is_block = marks >= 3 && !info.contains('`');
+        let inside = if rest == fence { "" } else { rest.strip_suffix(fence)?.strip_suffix('\n')? };
+        let ends = |line: &str| line.trim_start().starts_with(fence);
+        (is_block && !inside.lines().any(ends)).then_some(inside)
+    };
+    inside().unwrap_or(text)
 }
 
 /// Returns the output of a call that has no content.

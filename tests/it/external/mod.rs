@@ -252,7 +252,8 @@ impl Program {
         self.say("look.\u{1b}[31m").await;
         let input = json!({"command": "cargo test"});
         self.call("r", json!({"title": "`cargo test`", "kind": "execute", "rawInput": input})).await;
-        let output = json!([{"type": "content", "content": {"type": "text", "text": "12 passed\nok"}}]);
+        let output =
+            json!([{"type": "content", "content": {"type": "text", "text": "```console\n12 passed\nok\n```\n"}}]);
         self.called("r", json!({"content": output})).await;
         self.called("r", json!({"title": "too late"})).await;
         let change = json!([{"type": "diff", "path": "src/new.rs", "oldText": null, "newText": "one\ntwo\n"}]);
