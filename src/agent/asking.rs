@@ -48,8 +48,14 @@ impl AccessQuestion<'_> {
 /// Why a call is not made as it stands.
 pub(super) enum NotAllowed {
     Refused(ToolOutput),
-    /// A hook would allow it with this input.
-    Changed(Args),
+    Changed(ChangedInput),
+}
+
+/// What a hook has put in the place of a call's input, in answer to the question.
+pub(super) struct ChangedInput {
+    pub(super) input: Args,
+    /// Whether the hook allows the call with it.
+    pub(super) is_allowed: bool,
 }
 
 impl From<ToolOutput> for NotAllowed {
@@ -90,10 +96,10 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         if let Some(why) = verdict.block.or(verdict.stop) {
             return Err(refused(run, question, format!("blocked by hook: {why}")).await.into());
         }
-        if let Some(input) = verdict.updated_input.filter(|_| question.may_change) {
-            return Err(NotAllowed::Changed(input));
-        }
         let is_allowed = verdict.permission == Some(HookPermission::Allow) && question.outside.is_none();
+        if let Some(input) = verdict.updated_input.filter(|_| question.may_change) {
+            return Err(NotAllowed::Changed(ChangedInput { input, is_allowed: is_allowed && !question.is_forced() }));
+        }
         if is_allowed && !question.is_forced() && agent.permissions.let_hook_allow(&question.access) {
             return Ok(());
         }

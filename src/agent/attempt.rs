@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::asking::{AccessQuestion, NotAllowed, permission};
+use super::asking::{AccessQuestion, ChangedInput, NotAllowed, permission};
 use super::hooks::{HookedCall, context_words};
 use super::run::Run;
 use super::{Agent, ToolEvent, skill};
@@ -56,7 +56,7 @@ enum Attempt {
     Ran(ToolOutput, Access),
     NotRun(ToolOutput),
     /// Nothing was done: a hook has answered the question with another input.
-    Changed(Args),
+    Changed(ChangedInput),
     /// Nothing was done: what was granted lets it run outside of the sandbox.
     Outside,
 }
@@ -116,8 +116,14 @@ pub(super) async fn with_hooks(
         };
         match tried {
             Ok(output) => break output,
-            // What was said of the input before says nothing of this one.
-            Err(other) => (heard.permission, heard.may_change, input) = (None, false, Some(other)),
+            // That the input before was allowed says nothing of this one; that the user is to be asked still holds.
+            Err(other) => {
+                heard.permission = match heard.permission {
+                    Some(HookPermission::Ask) => Some(HookPermission::Ask),
+                    _ => other.is_allowed.then_some(HookPermission::Allow),
+                };
+                (heard.may_change, input) = (false, Some(other.input));
+            }
         }
     };
     output = skill::completed(run, &call.id, output).await;
@@ -150,7 +156,7 @@ async fn bounded(
     run: &Run<'_>,
     (heard, first): (&HeardCall<'_>, FoundCall<'_>),
     mut inside: ToolContext,
-) -> Result<ToolOutput, Args> {
+) -> Result<ToolOutput, ChangedInput> {
     // An agent that may only read has no business outside.
     let may_more = inside.sandbox == SandboxUse::ReadWrite;
     let (before, refused) = match attempt(run, first, &inside, heard, Before::Nothing).await {

@@ -340,7 +340,11 @@ async fn a_hook_answers_the_question_in_the_place_of_the_user() {
         let provider =
             script(&[reply(json!({"turn": 0}), vec![write]), reply(json!({}), vec![json!({"say": "done"})])]);
         let output = json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}});
-        let (hooks, told) = hooks(&on(&[("PermissionRequest", "Write")]), move |_, _| says(&output));
+        // It has said all with its answer to the first.
+        let (hooks, told) = hooks(&on(&[("PermissionRequest", "Write")]), move |input, _| {
+            let path = input["tool_input"]["file_path"].as_str().unwrap();
+            if path.ends_with("a.txt") { says(&output) } else { nothing() }
+        });
         let mut parts = with_hooks(provider, hooks);
         parts.unattended = true;
         let mut session = Session::start(parts);
