@@ -9,7 +9,14 @@ const MOST: usize = 200;
 
 /// How the user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notifier {
+pub struct Notifier {
+    way: Way,
+    /// Whether tmux has to hand it on to the terminal. It does so where the user has set `allow-passthrough`, and else drops it.
+    through_tmux: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
     Bell,
     /// OSC 9, which iTerm2 brought up, and the bell.
     Osc9,
@@ -23,37 +30,37 @@ impl Notifier {
     /// the environment.
     #[must_use]
     pub fn choose(setting: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
-        match setting {
-            "bell" => Self::Bell,
-            "osc9" => Self::Osc9,
-            "osc777" => Self::Osc777,
-            "off" => Self::Off,
-            _ => Self::suiting(&variable),
-        }
-    }
-
-    fn suiting(variable: impl Fn(&str) -> Option<String>) -> Self {
         let term = variable("TERM").unwrap_or_default();
         let begins = |names: &[&str]| names.iter().any(|name| term.starts_with(name));
-        // Multiplexers pass on the bell only; a console would print the rest.
-        if variable("TMUX").is_some() || begins(&["screen", "tmux", "linux"]) {
-            Self::Bell
-        } else if begins(&["rxvt", "foot"]) {
-            Self::Osc777
-        } else {
-            Self::Osc9
-        }
+        let through_tmux = variable("TMUX").is_some() || begins(&["tmux"]);
+        let way = match setting {
+            "bell" => Way::Bell,
+            "osc9" => Way::Osc9,
+            "osc777" => Way::Osc777,
+            "off" => Way::Off,
+            // screen passes on the bell only; a console would print the rest.
+            _ if !through_tmux && begins(&["screen", "linux"]) => Way::Bell,
+            _ if begins(&["rxvt", "foot"]) => Way::Osc777,
+            _ => Way::Osc9,
+        };
+        Self { way, through_tmux }
     }
 
     #[must_use]
     pub fn bytes(self, text: &str) -> Vec<u8> {
         let text: String = sanitize_line(text).chars().take(MOST).collect();
-        match self {
-            Self::Bell => b"\x07".to_vec(),
-            Self::Osc9 => format!("\x1b]9;{text}\x07\x07").into_bytes(),
+        let words = match self.way {
+            Way::Off => return Vec::new(),
+            Way::Bell => String::new(),
+            Way::Osc9 => format!("\x1b]9;{text}\x07"),
             // A semicolon would begin another field.
-            Self::Osc777 => format!("\x1b]777;notify;Belvedere;{}\x07\x07", text.replace(';', ",")).into_bytes(),
-            Self::Off => Vec::new(),
-        }
+            Way::Osc777 => format!("\x1b]777;notify;Belvedere;{}\x07", text.replace(';', ",")),
+        };
+        let words = if self.through_tmux && !words.is_empty() {
+            format!("\x1bPtmux;{}\x1b\\", words.replace('\x1b', "\x1b\x1b"))
+        } else {
+            words
+        };
+        (words + "\x07").into_bytes()
     }
 }

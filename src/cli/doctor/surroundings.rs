@@ -94,6 +94,7 @@ pub(super) fn tmux(bootstrap: &Bootstrap) -> Vec<Finding> {
     for (name, scope, words) in [
         ("set-clipboard", "-sv", "what you copy does not reach the clipboard: `set -s set-clipboard on`"),
         ("focus-events", "-sv", "Belvedere does not know whether you look: `set -s focus-events on`"),
+        ("allow-passthrough", "-gwv", "notifications are a bell without words: `set -g allow-passthrough on`"),
         ("extended-keys", "-sv", "shift+enter and the like do not arrive: `set -s extended-keys on`"),
     ] {
         if is_off(name, scope) {

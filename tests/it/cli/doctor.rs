@@ -161,11 +161,16 @@ fn keys_that_do_not_arrive() {
 #[test]
 fn settings_of_tmux_that_lose_something() {
     let mut bench = alone();
-    program(&bench, "tmux", "case $3 in escape-time) echo 500 ;; set-clipboard) echo off ;; *) echo on ;; esac");
+    program(
+        &bench,
+        "tmux",
+        "case $3 in escape-time) echo 500 ;; set-clipboard | allow-passthrough) echo off ;; *) echo on ;; esac",
+    );
     assert_eq!(found(&bench, "tmux").0, "ok");
     bench.env.push(("TMUX", "/tmp/x,1,0".into()));
     finds(&bench, "tmux", "note", "tmux keeps esc back for 500 ms");
     finds(&bench, "tmux", "note", "set-clipboard is off");
+    finds(&bench, "tmux", "note", "allow-passthrough is off in tmux: notifications are a bell without words");
 }
 
 #[test]

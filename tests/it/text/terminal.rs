@@ -182,7 +182,10 @@ fn a_notification_is_one_sequence_of_the_terminal() {
         ("off", "xterm-256color", ""),
         ("auto", "xterm-256color", "\x1b]9;a ␛ b; c\x07\x07"),
         ("auto", "foot", "\x1b]777;notify;Belvedere;a ␛ b, c\x07\x07"),
-        ("auto", "tmux-256color", "\x07"),
+        ("auto", "tmux-256color", "\x1bPtmux;\x1b\x1b]9;a ␛ b; c\x07\x1b\\\x07"),
+        ("osc777", "tmux", "\x1bPtmux;\x1b\x1b]777;notify;Belvedere;a ␛ b, c\x07\x1b\\\x07"),
+        ("bell", "tmux", "\x07"),
+        ("auto", "screen", "\x07"),
         ("auto", "linux", "\x07"),
     ] {
         let told = Notifier::choose(setting, in_terminal(term)).bytes("a \x1b\x07 b; c");
