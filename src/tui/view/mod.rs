@@ -97,10 +97,10 @@ impl Screen {
 
     /// Draws a frame into an empty buffer. Leaves out what does not fit into a terminal that has just become smaller.
     pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {
-        let uploads = self.gallery.take_uploads();
         if app.size().intersection(buf.area) == app.size() {
             let mut painted = self.draw_whole(app, buf);
-            painted.marks.uploads = uploads;
+            // After drawing: a picture that became known meanwhile is sent with the frame that shows it.
+            painted.marks.uploads = self.gallery.take_uploads();
             painted.marks.pictures = self.gallery.take_placed(buf);
             return painted;
         }
@@ -113,6 +113,7 @@ impl Screen {
         painted.drawn.question = None;
         let cursor = painted.marks.cursor.filter(|at| seen.contains(*at));
         let pictures = self.gallery.take_placed(buf);
+        let uploads = self.gallery.take_uploads();
         painted.marks = Marks { cursor, uploads, pictures, ..Marks::default() };
         painted
     }
