@@ -204,7 +204,7 @@ impl EditorSession {
                     }
                 }
                 _ if event.agent.is_main() => {
-                    let answer = self.turns.apply(event, self.choices.no_model.as_deref());
+                    let answer = self.turns.apply(event, self.updates.used_by_all(), self.choices.no_model.as_deref());
                     self.answer_prompts(answer);
                 }
                 _ => {}
@@ -343,7 +343,7 @@ impl EditorSession {
                 self.answer::<PromptResponse>(&request, Err(invalid("wait for the answer, then compact")));
             }
             Some(EditorCommand::Compact(wish)) => {
-                self.turns.push_summary(request);
+                self.turns.push_summary(request, self.updates.used_by_all());
                 self.order(Command::Compact { wish });
             }
             Some(EditorCommand::Trust) => self.trust(&request),

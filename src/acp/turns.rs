@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
-use super::schema::{Error, PromptResponse, RequestId, StopReason};
+use super::schema::{Error, PromptResponse, RequestId, StopReason, Usage as ToldUsage};
 use super::wire::saying;
 use crate::agent::{AgentEvent, Author, EventKind, Outcome, Status, TurnEvent};
-use crate::message::{MessageId, sanitize_line};
+use crate::message::{MessageId, Usage, sanitize_line};
 use crate::provider::StopReason as ModelStop;
 
 /// Prompts that may wait in one session.
@@ -37,6 +37,8 @@ pub(super) struct Turns {
     last: MessageId,
     /// Why the model has stopped last.
     stop: Option<ModelStop>,
+    /// What all agents had used when the prompt that is read began.
+    before: Usage,
 }
 
 impl Turns {
@@ -57,7 +59,8 @@ impl Turns {
         self.waiting.push_back(Prompt { request, asked: Asked::Message(message), has_begun: false });
     }
 
-    pub(super) fn push_summary(&mut self, request: RequestId) {
+    pub(super) fn push_summary(&mut self, request: RequestId, used: Usage) {
+        self.before = used;
         self.waiting.push_back(Prompt { request, asked: Asked::Summary, has_begun: true });
     }
 
@@ -78,14 +81,15 @@ impl Turns {
         self.waiting.iter().any(|prompt| prompt.request == *request)
     }
 
-    /// Takes in an event of the main agent. Returns the answer to the prompt that ends with it.
-    pub(super) fn apply(&mut self, event: &AgentEvent, no_model: Option<&str>) -> Option<PromptAnswer> {
+    /// Takes in an event of the main agent, and what all have used up to it. Returns the answer to the prompt that ends with it.
+    pub(super) fn apply(&mut self, event: &AgentEvent, used: Usage, no_model: Option<&str>) -> Option<PromptAnswer> {
         match &event.kind {
             EventKind::UserMessage { by: Author::User, id: Some(id), .. } => {
                 self.stop = None;
                 let prompt = self.waiting.iter_mut().find(|prompt| prompt.asked == Asked::Message(*id));
                 if let Some(prompt) = prompt {
                     prompt.has_begun = true;
+                    self.before = used;
                 }
                 None
             }
@@ -96,11 +100,27 @@ impl Turns {
             EventKind::Ended { outcome } => {
                 let at = self.waiting.iter().position(|prompt| prompt.has_begun)?;
                 let prompt = self.waiting.remove(at)?;
-                Some((prompt.request, answer_of(outcome, self.stop.as_ref(), no_model)))
+                let usage = told_usage(&self.before, &used);
+                self.before = used;
+                let answer = answer_of(outcome, self.stop.as_ref(), no_model);
+                Some((prompt.request, answer.map(|answer| answer.usage(usage))))
             }
             _ => None,
         }
     }
+}
+
+/// Returns what was used between two sums; `None` if nothing was.
+fn told_usage(before: &Usage, now: &Usage) -> Option<ToldUsage> {
+    let more = Usage {
+        input: now.input.saturating_sub(before.input),
+        output: now.output.saturating_sub(before.output),
+        cache_read: now.cache_read.saturating_sub(before.cache_read),
+        cache_write: now.cache_write.saturating_sub(before.cache_write),
+        ..Usage::default()
+    };
+    let told = ToldUsage::new(more.total(), more.input, more.output);
+    (more.total() > 0).then(|| told.cached_read_tokens(more.cache_read).cached_write_tokens(more.cache_write))
 }
 
 fn cancelled(prompt: Prompt) -> PromptAnswer {

@@ -15,7 +15,7 @@ use super::schema::{
 use super::shown;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Outcome, SessionEvent, Spawn, ToolEvent, TurnEvent};
 use crate::agent::{KeptWorktree, rewound_words};
-use crate::message::{AgentId, AssistantMessage, Block, ToolCall, UsageTable, sanitize, sanitize_line};
+use crate::message::{AgentId, AssistantMessage, Block, ToolCall, Usage, UsageTable, sanitize, sanitize_line};
 use crate::tool::ToolView;
 
 /// Whether what is told happens now, or happened before.
@@ -212,6 +212,11 @@ impl Updates {
             }
         }
         told
+    }
+
+    /// Returns the tokens that all agents have used.
+    pub(super) fn used_by_all(&self) -> Usage {
+        self.usage.total().usage
     }
 
     /// Says how full the context is, and what all agents have cost.

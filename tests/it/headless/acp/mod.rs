@@ -133,7 +133,13 @@ async fn an_edit_is_shown_as_a_diff_and_todos_as_a_plan() {
         assert!(diff["oldText"].as_str().unwrap().contains("    true\n"));
         assert!(diff["newText"].as_str().unwrap().contains("    false\n"));
         editor.choose(&question, "allow_once");
-        assert_eq!(editor.answer(prompt)["result"]["stopReason"], "end_turn");
+        let answer = editor.answer(prompt)["result"].clone();
+        assert_eq!(answer["stopReason"], "end_turn");
+        let again = editor.prompt("is it changed?");
+        let again = editor.answer(again)["result"].clone();
+        // Each says what it took itself, and one request takes less than four.
+        let [four, one] = [&answer, &again].map(|answer| answer["usage"]["totalTokens"].as_u64().unwrap());
+        assert!(one > 0 && four > 2 * one, "{answer} {again}");
         assert!(std::fs::read_to_string(bench.project.path().join("src/lib.rs")).unwrap().contains("false"));
         let told = editor.call_told(&question["params"]["toolCall"]["toolCallId"]);
         let last = told.last().unwrap();
