@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
@@ -107,6 +108,17 @@ pub(super) fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<DeStr
     entries
 }
 
+/// Reads one table, and gives it its name. An error comes with its place.
+fn entry<T: DeserializeOwned, S>(
+    table: Spanned<DeTable<'_>>,
+    (name, place): (&str, Range<usize>),
+    named: impl Fn(T, &str) -> Result<S, String>,
+) -> Result<S, (Range<usize>, String)> {
+    let read = T::deserialize(Deserializer::from(table));
+    let read = read.map_err(|error| (error.span().unwrap_or(place.clone()), error.message().to_owned()))?;
+    named(read, name).map_err(|error| (place, error))
+}
+
 struct Walk<'a> {
     loaded: &'a mut Loaded,
     text: &'a str,
@@ -176,9 +188,7 @@ impl Walk<'_> {
             let row = if keys.is_empty() && (settings.is_some() || transport.is_some()) {
                 Ok(None)
             } else {
-                let row = ProviderRow::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
-                let row = row.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
-                row.and_then(|row| row.named(name).map_err(|error| (span, error))).map(Some)
+                entry(Spanned::new(table.span(), keys), (name, span), ProviderRow::named).map(Some)
             };
             match row {
                 Ok(row) => {
@@ -194,35 +204,35 @@ impl Walk<'_> {
     }
 
     fn language_servers(&mut self, servers: &DeTable<'_>) {
-        for (key, table) in in_order(servers) {
-            let (name, span) = (key.get_ref(), key.span());
-            let Some(keys) = table.get_ref().as_table().cloned() else {
-                self.report(span, format!("`lsp.{name}` is a table: write `[lsp.{name}]`"));
-                continue;
-            };
-            let settings = LanguageServerSettings::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
-            let settings = settings.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
-            match settings.and_then(|settings| settings.named(name).map_err(|error| (span, error))) {
-                Ok(settings) => self.loaded.config.language_servers.push(settings),
-                Err((span, error)) => self.report(span, format!("`lsp.{name}`: {error}. It is skipped.")),
-            }
-        }
+        let read = self.named_tables("lsp", servers, LanguageServerSettings::named);
+        self.loaded.config.language_servers.extend(read);
     }
 
     fn launchers(&mut self, launchers: &DeTable<'_>) {
-        for (key, table) in in_order(launchers) {
+        let read = self.named_tables("launchers", launchers, LauncherEntry::named);
+        self.loaded.config.launchers.extend(read);
+    }
+
+    /// Returns what the tables below another one say, each under its name. Says what is wrong with the others.
+    fn named_tables<T: DeserializeOwned, S>(
+        &mut self,
+        kind: &str,
+        tables: &DeTable<'_>,
+        named: impl Fn(T, &str) -> Result<S, String>,
+    ) -> Vec<S> {
+        let mut read = Vec::new();
+        for (key, table) in in_order(tables) {
             let (name, span) = (key.get_ref(), key.span());
             let Some(keys) = table.get_ref().as_table().cloned() else {
-                self.report(span, format!("`launchers.{name}` is a table: write `[launchers.{name}]`"));
+                self.report(span, format!("`{kind}.{name}` is a table: write `[{kind}.{name}]`"));
                 continue;
             };
-            let entry = LauncherEntry::deserialize(Deserializer::from(Spanned::new(table.span(), keys)));
-            let entry = entry.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
-            match entry.and_then(|entry| entry.named(name).map_err(|error| (span, error))) {
-                Ok(settings) => self.loaded.config.launchers.push(settings),
-                Err((span, error)) => self.report(span, format!("`launchers.{name}`: {error}. It is skipped.")),
+            match entry(Spanned::new(table.span(), keys), (name, span), &named) {
+                Ok(settings) => read.push(settings),
+                Err((span, error)) => self.report(span, format!("`{kind}.{name}`: {error}. It is skipped.")),
             }
         }
+        read
     }
 
     fn search(&mut self, table: &DeTable<'_>) {
