@@ -1,6 +1,6 @@
 //! `belvedere doctor`: each planted fault is found.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -97,8 +97,8 @@ fn answering(status: &'static str, body: &'static str) -> SocketAddr {
     let place = server.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in server.incoming() {
-            let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
-            let _ = stream.read(&mut request);
+            let mut stream = stream.unwrap();
+            let _ = BufReader::new(&stream).lines().map_while(Result::ok).find(String::is_empty);
             let length = body.len();
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
             let _ = stream.write_all(format!("{head}{body}").as_bytes());

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::clock::Work;
 use super::fault::{Act, Delivery, Fault, sound};
-use crate::support::{Api, Planned};
+use crate::support::{Api, Planned, read_request};
 
 pub(super) const CHILDREN: usize = 8;
 /// How long a server that only pings pauses.
@@ -109,6 +109,7 @@ pub(super) const MARKS: &str = "marks";
 async fn answer(shared: Arc<Shared>, mut socket: TcpStream) {
     let busy = shared.work.begin();
     let Some(request) = read_request(&mut socket).await else { return };
+    let request = serde_json::from_slice(&request).unwrap();
     let asked = Asked::read(shared.api, &request);
     let (plan, marks) = shared.plan(asked);
     let strike = (shared.choose.lock().unwrap())(asked, shared.api.events(&plan).len());
@@ -204,25 +205,4 @@ impl Shared {
 pub(super) fn delegate(number: usize) -> (String, Value) {
     let prompt = format!("WHAT: {} leaves its marks. WHERE: here. RETURN: one line.", child_name(number));
     ("Agent".into(), json!({"description": "leaves marks", "subagent_type": "general-purpose", "prompt": prompt}))
-}
-
-async fn read_request(socket: &mut TcpStream) -> Option<Value> {
-    let mut seen = Vec::new();
-    let body = loop {
-        if let Some(at) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
-            break at + 4;
-        }
-        more(socket, &mut seen).await?;
-    };
-    let head = String::from_utf8_lossy(&seen[..body]).to_ascii_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-    let end = body + length.parse::<usize>().unwrap();
-    while seen.len() < end {
-        more(socket, &mut seen).await?;
-    }
-    Some(serde_json::from_slice(&seen[body..end]).unwrap())
-}
-
-async fn more(socket: &mut TcpStream, seen: &mut Vec<u8>) -> Option<()> {
-    (socket.read_buf(seen).await.unwrap_or(0) > 0).then_some(())
 }

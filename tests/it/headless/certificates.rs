@@ -1,7 +1,8 @@
 //! Certificates, both ways: the real binary before a server that shows one of its own and demands one.
 
 use std::process::Output;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use serde_json::json;
@@ -13,6 +14,7 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use super::{Bench, text};
+use crate::support::read_request;
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -30,10 +32,10 @@ fn signed(by: &Authority, usage: ExtendedKeyUsagePurpose) -> (rcgen::Certificate
     (params.signed_by(&key, by).unwrap(), key)
 }
 
-/// A server over TLS, with the heads of the requests that it has read.
+/// A server over TLS, with the number of requests that it has read.
 struct Server {
     port: u16,
-    heads: Arc<Mutex<Vec<String>>>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -54,34 +56,30 @@ impl Server {
         let chain = vec![CertificateDer::from(cert.der().to_vec())];
         let acceptor = TlsAcceptor::from(Arc::new(builder.with_single_cert(chain, key).unwrap()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (port, heads) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<String>>>::default());
-        let seen = heads.clone();
+        let (port, requests) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
+        let read = requests.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let (acceptor, seen) = (acceptor.clone(), seen.clone());
+                let (acceptor, read) = (acceptor.clone(), read.clone());
                 tokio::spawn(async move {
                     match acceptor.accept(socket).into_fallible().await {
-                        Ok(stream) => answer(stream, &seen).await,
+                        Ok(stream) => answer(stream, &read).await,
                         // A close with unread bytes would take back the alert.
                         Err((_, mut socket)) => drop(socket.read_to_end(&mut Vec::new()).await),
                     }
                 });
             }
         });
-        Self { port, heads }
+        Self { port, requests }
     }
 }
 
 /// Answers one request as Chat Completions do.
-async fn answer(mut stream: impl AsyncRead + tokio::io::AsyncWrite + Unpin, seen: &Mutex<Vec<String>>) {
-    let mut request = Vec::new();
-    while !request.ends_with(b"}") {
-        if stream.read_buf(&mut request).await.unwrap_or(0) == 0 {
-            return;
-        }
+async fn answer(mut stream: impl AsyncRead + tokio::io::AsyncWrite + Unpin, read: &AtomicUsize) {
+    if read_request(&mut stream).await.is_none() {
+        return;
     }
-    let request = String::from_utf8(request).unwrap();
-    seen.lock().unwrap().push(request.split("\r\n\r\n").next().unwrap_or_default().to_owned());
+    read.fetch_add(1, Ordering::SeqCst);
     let chunk = json!({"choices": [{"index": 0, "delta": {"content": "safe and sound"}, "finish_reason": "stop"}]});
     let body = format!("data: {chunk}\n\ndata: [DONE]\n\n");
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
@@ -128,10 +126,10 @@ async fn an_authority_of_the_users_own_is_believed_where_it_is_named_and_nowhere
         ("ca_file = \"~/ca.pem\"\n", &[("SSL_CERT_FILE", "{home}/empty.pem")], "empty.pem) holds no certificate"),
         ("ca_file = \"ca.pem\"\n", &[], "`ca_file` expects the path of a file in PEM; begin it with / or ~/"),
     ] {
-        let seen = server.heads.lock().unwrap().len();
+        let seen = server.requests.load(Ordering::SeqCst);
         let (output, said) = ask(&bench, server.port, keys, env).await;
         assert!(said.contains(words) && !output.status.success(), "{keys} {env:?}: {said}");
-        assert_eq!(server.heads.lock().unwrap().len(), seen);
+        assert_eq!(server.requests.load(Ordering::SeqCst), seen);
     }
 }
 
@@ -171,5 +169,5 @@ async fn a_server_that_demands_a_certificate_gets_the_one_that_is_set_and_else_t
         assert!(said.contains(words) && !output.status.success(), "{files}: {said}");
         assert!(!said.contains("MIIB"), "{said}");
     }
-    assert_eq!(server.heads.lock().unwrap().len(), 2);
+    assert_eq!(server.requests.load(Ordering::SeqCst), 2);
 }

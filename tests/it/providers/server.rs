@@ -10,9 +10,11 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderMap, Response, StatusCode};
 use futures::{Stream, StreamExt};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+
+use crate::support::read_request;
 
 /// A request as it came in.
 #[derive(Debug, Clone)]
@@ -143,11 +145,7 @@ pub(super) async fn break_off(bytes: Vec<u8>) -> String {
     let base = format!("http://{}", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.expect("a connection");
-        let mut seen = Vec::new();
-        // The request's JSON ends it; a close with unread bytes would take back what was written.
-        while !seen.ends_with(b"}]}") {
-            assert_ne!(socket.read_buf(&mut seen).await.expect("a request"), 0);
-        }
+        read_request(&mut socket).await.expect("a request");
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         let answer = [head.as_bytes(), format!("{:x}\r\n", bytes.len()).as_bytes(), &bytes, b"\r\n"].concat();
         socket.write_all(&answer).await.expect("written");
@@ -166,29 +164,18 @@ pub(super) async fn close_after_each(bytes: Vec<u8>) -> (String, Arc<AtomicUsize
         while let Ok((mut socket, _)) = listener.accept().await {
             let (bytes, counted) = (bytes.clone(), Arc::clone(&counted));
             tokio::spawn(async move {
-                if !read_request(&mut socket).await {
+                if read_request(&mut socket).await.is_none() {
                     return;
                 }
                 counted.fetch_add(1, Ordering::SeqCst);
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
                 let answer = [format!("{head}content-length: {}\r\n\r\n", bytes.len()).as_bytes(), &bytes].concat();
                 socket.write_all(&answer).await.expect("written");
-                if read_request(&mut socket).await {
+                if read_request(&mut socket).await.is_some() {
                     counted.fetch_add(1, Ordering::SeqCst);
                 }
             });
         }
     });
     (base, count)
-}
-
-/// Reads to the end of a request's JSON; returns `false` if none comes.
-async fn read_request(socket: &mut TcpStream) -> bool {
-    let mut seen = Vec::new();
-    while !seen.ends_with(b"}]}") {
-        if socket.read_buf(&mut seen).await.unwrap_or(0) == 0 {
-            return false;
-        }
-    }
-    true
 }

@@ -108,7 +108,8 @@ fn an_image_scrolls_row_by_row_is_covered_and_leaves_no_signs_in_what_is_copied(
     let terminal = start(&home, project.path(), &[]);
     terminal.send("\x1b_Gi=48879;OK\x1b\\\x1b[?62;22c");
     send_image(&terminal, project.path());
-    let screen = terminal.wait("the image", |screen| rows(screen) == 5);
+    // What is said last stands below it, so that nothing moves by itself.
+    let screen = terminal.wait("the image and the end", |screen| rows(screen) == 5 && screen.contains("1 done"));
     let first = screen.lines().position(|line| line.contains(PLACEHOLDER)).unwrap();
 
     // From the row of the message above it to the last of its rows.
@@ -129,7 +130,7 @@ fn an_image_scrolls_row_by_row_is_covered_and_leaves_no_signs_in_what_is_copied(
         marks.collect()
     };
     let mut before = terminal.wait("a small screen, without it", |screen| {
-        rows(screen) == 0 && screen.contains("sees no images") && screen.lines().count() <= 12
+        rows(screen) == 0 && screen.contains("1 done") && screen.lines().count() <= 12
     });
     let mut seen = std::collections::BTreeSet::new();
     // Up to where its first row stands.

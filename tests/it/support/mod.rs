@@ -3,6 +3,7 @@
 mod api;
 mod dice;
 mod memory_log;
+mod request;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use tokio::time::timeout;
 
 pub(crate) use api::{Api, Planned};
 pub(crate) use dice::Dice;
+pub(crate) use request::read_request;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
 const TIMEOUT: Duration = Duration::from_mins(5);
