@@ -57,8 +57,9 @@ pub(in crate::subagent) enum SpawnResult {
     },
 }
 
-/// How long the user's commands wait for one that has ended to hand its report over.
-const HANDING_OVER: Duration = Duration::from_secs(2);
+/// How long the user's commands wait for one that has ended to hand its report over, after its worktree was looked through and
+/// its report judged.
+const HANDING_OVER: Duration = Duration::from_mins(1);
 
 /// The message that resumes a subagent when the user gives none.
 pub(in crate::subagent) const GO_ON: &str =

@@ -60,16 +60,17 @@ impl Tree {
                     kept.size(),
                     listed(&names)
                 );
-                self.emit_worktree_news(Some(agent), WorktreeNews::Kept(kept)).await;
+                // Whoever reads that it waits can merge it at once.
                 self.emit_kept().await;
+                self.emit_worktree_news(Some(agent), WorktreeNews::Kept(kept)).await;
                 Some(text)
             }
             Err(error) => {
                 let reason = format!("{error}; the worktree is kept at {}", entry.worktree.root.display());
                 self.keep(&branch, (Vec::new(), 0));
                 let text = format!("worktree: branch {branch}, kept; {reason}");
-                self.emit_worktree_news(Some(agent), WorktreeNews::Refused { branch, reason }).await;
                 self.emit_kept().await;
+                self.emit_worktree_news(Some(agent), WorktreeNews::Refused { branch, reason }).await;
                 Some(text)
             }
         }
@@ -116,7 +117,10 @@ impl Tree {
             self.emit_worktree_news(None, WorktreeNews::Refused { branch, reason }).await;
             return;
         };
-        if let Some(name) = self.worker(&entry.worktree, None) {
+        // Once it is settled, its own agent is out of it, though its report may still be on the way; one that goes on from
+        // here waits, and finds out what became of it.
+        let settled_by = entry.agent.filter(|_| entry.done.is_some());
+        if let Some(name) = self.worker(&entry.worktree, settled_by) {
             let reason = format!("{name} is still working there; stop {name} or wait");
             self.emit_worktree_news(entry.agent, WorktreeNews::Refused { branch, reason }).await;
             return;

@@ -12,6 +12,7 @@ use belvedere::message::{AgentId, MessageId, ToolResult};
 use belvedere::permission::PermissionMode;
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::Command;
+use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::{last_of_main, reply, results, script, task};
@@ -80,6 +81,7 @@ async fn harvest(session: &mut Session, agent: u32, act: WorktreeAct) -> Worktre
     session.send(Command::Worktree { branch, act });
     let news = session
         .wait(|event| match &event.kind {
+            EventKind::Worktree { news: WorktreeNews::Kept(_) } => None,
             EventKind::Worktree { news } if event.agent == AgentId(agent) => Some(news.clone()),
             _ => None,
         })
@@ -378,5 +380,38 @@ async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
     session.send(Command::Stop { agent: AgentId(1) });
     session.ended(AgentId::MAIN).await;
     assert!(matches!(harvest(&mut session, 1, WorktreeAct::Discard).await, WorktreeNews::Discarded { .. }));
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn what_is_said_to_wait_is_merged_though_the_report_is_still_on_its_way() {
+    let mut lines = editor("one", "one", "ONE");
+    lines.truncate(2);
+    let long = format!("<summary>{}</summary>", "long ".repeat(4_000));
+    lines.extend([
+        reply(json!({"task": "called one.", "turn": 2}), vec![say(&long)]),
+        reply(json!({"turn": 0}), vec![look(), apart("one")]),
+        reply(json!({}), vec![say("as you like")]),
+    ]);
+    let mut parts = repository(script(&lines));
+    let is_kept = Arc::new(tokio::sync::Notify::new());
+    let kept_later = is_kept.clone();
+    parts.keep_report = Some(Arc::new(move |_, _| {
+        let is_kept = kept_later.clone();
+        async move {
+            is_kept.notified().await;
+            None
+        }
+        .boxed()
+    }));
+    let mut session = Session::start(parts);
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Worktree { news: WorktreeNews::Kept(_) }).then_some(())).await;
+    assert_eq!(kept(&session).len(), 1, "it is listed before that is said");
+    let news = harvest(&mut session, 1, WorktreeAct::Merge).await;
+    assert!(matches!(news, WorktreeNews::Merged { .. }), "{news:?}");
+    assert!(text(&session).starts_with("ONE\n"));
+    is_kept.notify_one();
+    session.ended(AgentId::MAIN).await;
     session.quit().await;
 }

@@ -201,7 +201,8 @@ async fn one_whose_connection_is_cut_is_interrupted_and_goes_on_from_what_came_b
             std::fs::read_to_string(root.join("src/lib.rs")).ok().filter(|text| text.contains("The shop"))
         });
         comes("the new file", || root.join("new/file.txt").exists().then_some(()));
-        assert!(!root.join("tests/shop.rs").exists());
+        // Another look may have come between these two: the command was at work.
+        comes("the removal", || (!root.join("tests/shop.rs").exists()).then_some(()));
         let pid = elsewhere.written("agent").unwrap();
         kill(Pid::from_raw(pid.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
         let ended = session.until("rewriter-1: interrupted");
