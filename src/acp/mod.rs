@@ -160,6 +160,9 @@ impl Server {
         if !self.is_initialized {
             return Err(saying(Error::invalid_request(), "`initialize` comes first"));
         }
+        if method == extension::PING {
+            return self.reply(&id, json!({})).await;
+        }
         if method == names.authenticate {
             let AuthenticateRequest { .. } = params.read()?;
             return Err(invalid(

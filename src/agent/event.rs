@@ -246,6 +246,8 @@ pub enum EventKind {
     /// It is at work with nothing to show for it: a command that prints nothing computes, or the model writes the input
     /// of a call. Emitted every few seconds at most, and only if nothing else is.
     Alive,
+    /// Where it works does not answer: the connection may be cut. Any other event says that it does again.
+    OutOfTouch,
     /// A stop was asked for and is being carried out.
     Stopping {
         cause: StopCause,
@@ -399,6 +401,7 @@ impl EventKind {
                 | Self::Tool(ToolEvent::Progress { .. })
                 | Self::Command(CommandEvent::Output { .. })
                 | Self::Alive
+                | Self::OutOfTouch
                 | Self::Hook { ran: HookRun { end: HookEnd::Done, .. } }
         )
     }

@@ -105,6 +105,7 @@ fn agent_event(kind: &mut EventKind, secrets: &Secrets) {
         | EventKind::LastTurn { .. }
         | EventKind::Held { .. }
         | EventKind::Alive
+        | EventKind::OutOfTouch
         | EventKind::ExternalSession { .. }
         | EventKind::Aside { .. }
         | EventKind::Stopping { .. }

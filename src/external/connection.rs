@@ -10,7 +10,6 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1 as acp;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::{AsyncWriteExt as _, WriteHalf};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -18,8 +17,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::folder::{CameBack, IncomingChanges};
-use super::lines::{Frame, Lines, RpcError, answer_line, call_line, refusal_line};
+use super::lines::{Frame, Lines, RpcError, answer_line, call_line, refusal_line, write};
 use super::request::{ExternalQuestion, ExternalRequest, RequestToken};
+use super::silence::{SilenceWatch, due};
 use super::update::ExternalUpdate;
 use super::{ExternalError, ExternalStart, LaunchExternal};
 use crate::launched::{ProgramLog, RunningProgram};
@@ -64,6 +64,10 @@ pub enum FromExternal {
     Ended(Result<PromptEnd, ExternalError>),
     /// What has changed in the folder that it was sent.
     Changes(CameBack),
+    /// It does not answer: the way to it may be cut.
+    Silent,
+    /// It answers again.
+    Heard,
     Closed(ExternalError),
 }
 
@@ -115,6 +119,8 @@ pub struct ExternalConnection {
     pub takes_folders: bool,
     /// Whether it works as an agent that is described to it.
     pub takes_agents: bool,
+    /// Its silence, if it is one that answers when it is asked about it.
+    pub(super) silence: Option<SilenceWatch>,
     /// What has changed in its folder, on its way here.
     pub(super) changes: Option<IncomingChanges>,
     /// A way to sign in that needs nobody: by a key in its environment.
@@ -162,6 +168,7 @@ impl ExternalConnection {
             can_resume: false,
             takes_folders: false,
             takes_agents: false,
+            silence: None,
             changes: None,
             key_method: None,
         };
@@ -192,6 +199,8 @@ impl ExternalConnection {
         self.can_resume = said.agent_capabilities.session_capabilities.resume.is_some();
         let beyond = |name: &str| said.agent_capabilities.meta.as_ref().is_some_and(|meta| meta.contains_key(name));
         (self.takes_folders, self.takes_agents) = (beyond(extension::FOLDERS), beyond(extension::AGENTS));
+        // Whatever one of ours makes of the question, it answers.
+        self.silence = self.takes_folders.then(SilenceWatch::default);
         let ids = said.auth_methods.iter().map(|method| method.id().0.to_string());
         self.key_method = ids.into_iter().find(|id| id.contains("api") && id.contains("key"));
         Ok(())
@@ -275,7 +284,16 @@ impl ExternalConnection {
     /// Waits for what it says next. May be given up and called again at any time.
     pub async fn next(&mut self) -> FromExternal {
         loop {
-            match self.incoming.recv().await {
+            let incoming = tokio::select! {
+                biased;
+                incoming = self.incoming.recv() => incoming,
+                step = due(self.silence.as_ref()) => match self.about_silence(step) {
+                    Some(news) => return news,
+                    None => continue,
+                },
+            };
+            let was_silent = self.silence.as_mut().is_some_and(SilenceWatch::hear);
+            match incoming {
                 Some(Incoming::Update { session, update }) if session == self.session => {
                     return FromExternal::Update(update);
                 }
@@ -289,6 +307,7 @@ impl ExternalConnection {
                         return news;
                     }
                 }
+                Some(Incoming::Update { .. } | Incoming::Response { .. }) if was_silent => return FromExternal::Heard,
                 Some(Incoming::Update { .. } | Incoming::Response { .. }) => {}
                 Some(Incoming::Closed(why)) => return FromExternal::Closed(self.closed(&why)),
                 None => return FromExternal::Closed(self.closed("it has ended")),
@@ -355,7 +374,7 @@ impl ExternalConnection {
     }
 
     /// Says why the connection is lost, with what the program has written last.
-    fn closed(&self, why: &str) -> ExternalError {
+    pub(super) fn closed(&self, why: &str) -> ExternalError {
         let last = self.log.last(QUOTED).join(" / ");
         let last: String = last.chars().take(MAX_ERROR).collect();
         ExternalError::Closed(if last.is_empty() { why.to_owned() } else { format!("{why}: {last}") })
@@ -410,21 +429,6 @@ fn prompt_end(answer: &Value) -> PromptEnd {
         ..Usage::default()
     });
     PromptEnd { stop, usage }
-}
-
-async fn write(mut writer: WriteHalf<UnixStream>, mut lines: mpsc::Receiver<String>, closing: CancellationToken) {
-    let writing = async {
-        while let Some(line) = lines.recv().await {
-            if writer.write_all(line.as_bytes()).await.is_err() {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        () = closing.cancelled() => {}
-        () = writing => {}
-    }
-    let _ = writer.shutdown().await;
 }
 
 /// Reads what the program says, as fast as it is taken in.

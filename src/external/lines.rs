@@ -6,7 +6,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader, WriteHalf};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::launched::ProgramLog;
 
@@ -135,4 +138,24 @@ fn frame(line: &[u8]) -> Option<Frame> {
         }
         (None, None) => None,
     }
+}
+
+/// Writes lines as they come, until there are no more of them or nothing more is to be said.
+pub(super) async fn write(
+    mut writer: WriteHalf<UnixStream>,
+    mut lines: mpsc::Receiver<String>,
+    closing: CancellationToken,
+) {
+    let writing = async {
+        while let Some(line) = lines.recv().await {
+            if writer.write_all(line.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = closing.cancelled() => {}
+        () = writing => {}
+    }
+    let _ = writer.shutdown().await;
 }

@@ -12,6 +12,7 @@ mod connection;
 mod folder;
 mod lines;
 mod request;
+mod silence;
 mod update;
 
 use std::io;

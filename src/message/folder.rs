@@ -37,6 +37,8 @@ pub mod extension {
     pub const CHANGES: &str = "_belvedere.dev/folder/changes";
     /// Asks for a piece of the changes.
     pub const READ: &str = "_belvedere.dev/folder/read";
+    /// Asks whether the other side is still there; any answer says so.
+    pub const PING: &str = "_belvedere.dev/ping";
     /// Bytes of one piece, before they are written as text.
     pub const PIECE: usize = 4 << 20;
 }

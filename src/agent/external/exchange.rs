@@ -104,7 +104,10 @@ impl<'a> Talk<'a> {
                 () = until(look), if look.is_some() => self.look(),
                 () = agent.inbox.woken(), if !agent.inbox.has_news() => {}
                 from = connection.next() => {
-                    self.run.watchdog.heartbeat();
+                    // Being there is no sign of life of its model or tool.
+                    if !matches!(from, FromExternal::Silent | FromExternal::Heard) {
+                        self.run.watchdog.heartbeat();
+                    }
                     match from {
                         FromExternal::Update(update) => self.heed(update).await,
                         FromExternal::Request(request) => {
@@ -121,6 +124,8 @@ impl<'a> Talk<'a> {
                             };
                         }
                         FromExternal::Changes(came) => self.take_back(came).await,
+                        FromExternal::Silent => self.run.emit(EventKind::OutOfTouch).await,
+                        FromExternal::Heard => self.run.emit(EventKind::Alive).await,
                     }
                 }
             }

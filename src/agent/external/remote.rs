@@ -214,6 +214,7 @@ impl Talk<'_> {
                     connection.answer(&request.token, &answer)?;
                 }
                 FromExternal::Update(_) | FromExternal::Ended(_) => self.run.watchdog.heartbeat(),
+                FromExternal::Silent | FromExternal::Heard => {}
             }
         }
     }

@@ -136,11 +136,16 @@ pub enum Awaited {
     Model,
     Tool(String),
     Agent(AgentId),
+    /// The place where it works.
+    Place,
 }
 
 impl Awaited {
     /// Returns the oldest of what the agent waits for: calls in flight, else the model.
     fn of(agent: &AgentView) -> Self {
+        if agent.is_out_of_touch {
+            return Self::Place;
+        }
         let oldest = agent.in_flight().find_map(|(_, kind)| match kind {
             CellKind::Tool(tool) if matches!(tool.state, ToolState::Running { .. }) => {
                 Some(Self::Tool(tool.name.clone()))
@@ -156,6 +161,7 @@ impl Awaited {
             Self::Model => "model".to_owned(),
             Self::Tool(name) => name.clone(),
             Self::Agent(id) => format!("agent {id}"),
+            Self::Place => "no answer from there".to_owned(),
         }
     }
 
@@ -163,6 +169,7 @@ impl Awaited {
     pub fn words(&self) -> String {
         match self {
             Self::Model => "the model's answer".to_owned(),
+            Self::Place => "an answer from there".to_owned(),
             Self::Tool(_) | Self::Agent(_) => self.word(),
         }
     }
@@ -310,7 +317,7 @@ impl AgentState {
         let state = Self::but_for_silence(agent, asking, now);
         // Its own silence means nothing while it waits for others: what they do, their panes say.
         let waits = matches!(state, Self::Waiting | Self::NeedsApproval { .. });
-        if agent.phase.is_work() && silent >= STALLED_AFTER && !waits {
+        if agent.phase.is_work() && (silent >= STALLED_AFTER || agent.is_out_of_touch) && !waits {
             return Self::Stalled { silent, waits_for: Awaited::of(agent) };
         }
         state

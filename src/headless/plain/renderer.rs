@@ -142,6 +142,7 @@ impl LineRenderer {
             EventKind::Tool(ToolEvent::ApprovalResolved { id: question, answer, by_grant }) => {
                 self.resolved(question, answer.is_none() && !by_grant)
             }
+            EventKind::OutOfTouch => self.of(id, "no answer from there"),
             EventKind::Stopping { .. } if !id.is_main() => {
                 if let Some(agent) = self.tasks.get_mut(id) {
                     agent.state = TaskState::Stopping;

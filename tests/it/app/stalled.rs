@@ -90,3 +90,20 @@ fn a_sign_of_life_ends_the_silence_of_an_agent_and_of_who_waits_for_it() {
     assert_eq!(waits_for, Awaited::Tool("Bash".to_owned()));
     assert_eq!(state(&stage, 0), AgentState::Waiting, "its own silence says nothing");
 }
+
+#[test]
+fn one_that_is_out_of_touch_is_stalled_at_once_until_it_is_heard_of() {
+    let mut stage = working(120, 40);
+    runs(&mut stage, 1, "Bash");
+    stage.wait(30_000);
+    stage.agent(1, EventKind::OutOfTouch);
+    let AgentState::Stalled { silent, waits_for } = state(&stage, 1) else { panic!("{:?}", state(&stage, 1)) };
+    assert!(silent.as_secs() >= 30, "{silent:?}");
+    assert_eq!(waits_for, Awaited::Place);
+    stage.keys("<alt+1><alt+1>");
+    let text = stage.text();
+    assert!(text.contains("no answer from there") && text.contains("waiting for an answer from there"), "{text}");
+    stage.agent(1, EventKind::Alive);
+    assert!(matches!(state(&stage, 1), AgentState::Tool { .. }));
+    assert!(!stage.text().contains("waiting for an answer from there"));
+}

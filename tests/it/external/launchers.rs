@@ -195,3 +195,25 @@ fn session_of_plain(
 ) -> (Session, std::sync::Arc<belvedere::provider::scripted::Scripted>) {
     session(programs, calls, |parts| parts.launchers = launchers("plain", 8))
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_there_answers_however_little_it_says_and_one_that_does_not_is_lost() {
+    let lost = "The connection to there was lost (no answer for 120 s";
+    for (kind, status, words, news) in [
+        ("carries no answers", Status::Interrupted, lost, vec![EventKind::OutOfTouch]),
+        ("carries few words", Status::Completed, "slow and steady", vec![]),
+        ("carries sleep", Status::Completed, "well rested", vec![EventKind::OutOfTouch, EventKind::Alive]),
+    ] {
+        let programs = Programs::default();
+        let (mut session, _) =
+            session(&programs, vec![far("one", &json!({}))], |parts| parts.launchers = launchers(kind, 8));
+        session.ask("go").await;
+        let outcome = end_of(&mut session, 1).await;
+        let said = format!("{}{}", outcome.reason.unwrap_or_default(), outcome.text);
+        assert!(outcome.status == status && said.contains(words), "{kind}: {:?} {said}", outcome.status);
+        let is_news = |event: &&EventKind| matches!(event, EventKind::OutOfTouch | EventKind::Alive);
+        let of_connection: Vec<EventKind> = session.of(AgentId(1)).filter(is_news).cloned().collect();
+        assert_eq!(of_connection, news, "{kind}");
+        session.quit().await;
+    }
+}

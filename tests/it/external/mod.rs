@@ -7,6 +7,7 @@ mod runs;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::definition::{Catalog, Source, Tier, parse};
@@ -183,6 +184,16 @@ impl Program {
         self.update(update).await;
     }
 
+    /// Waits until it is asked whether it is there. Returns the number of the question.
+    async fn asked_if_there(&mut self) -> Value {
+        while let Some(message) = self.hear().await {
+            if message["method"] == "_belvedere.dev/ping" {
+                return message["id"].clone();
+            }
+        }
+        Value::Null
+    }
+
     /// Waits until it is asked to stop.
     async fn cancelled(&mut self) -> bool {
         while let Some(message) = self.hear().await {
@@ -226,6 +237,27 @@ impl Program {
                 return self.end(id, "max_tokens").await;
             }
             "silent" => {}
+            "carries no answers" => {
+                self.say("on it").await;
+                return std::future::pending().await;
+            }
+            "carries few words" => {
+                self.say("on it").await;
+                for _ in 0..6 {
+                    let id = self.asked_if_there().await;
+                    self.answer(id, json!({})).await;
+                }
+                self.say("<summary>slow and steady</summary>").await;
+            }
+            "carries sleep" => {
+                self.say("on it").await;
+                let id = self.asked_if_there().await;
+                tokio::time::sleep(Duration::from_secs(40)).await;
+                // An older one does not know the question, and answers too.
+                self.send(json!({"id": id, "error": {"code": -32601, "message": "Method not found"}})).await;
+                self.asked_if_there().await;
+                self.say("<summary>well rested</summary>").await;
+            }
             "busy" if self.programs.prompts().len() == 1 => {
                 for number in 0..10 {
                     let name = format!("c{number}");

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use self::runs::PreviousRuns;
 use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 use super::report::TagReader;
-use super::state::Phase;
+use super::state::{Awaited, Phase};
 use crate::agent::{AgentEvent, Bounds, ContextUse, EventKind, Outcome, RunMode, Spawn, Spent, Status, TurnEvent};
 use crate::definition::Isolation;
 use crate::message::{AgentId, AssistantMessage, Block, sanitize, sanitize_line};
@@ -58,6 +58,8 @@ pub struct AgentView {
     pub since: Instant,
     /// When its last event arrived.
     pub last_event: Instant,
+    /// Whether the place where it works does not answer.
+    pub is_out_of_touch: bool,
     /// When it began to work in the present run.
     pub started: Option<Instant>,
     pub turns: u32,
@@ -113,6 +115,7 @@ impl AgentView {
             phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
             since: now,
             last_event: now,
+            is_out_of_touch: false,
             started: None,
             turns: 0,
             tools: 0,
@@ -230,6 +233,12 @@ impl AgentView {
         if self.has_ended() && !self.is_later_run(kind) {
             return;
         }
+        self.is_out_of_touch = *kind == EventKind::OutOfTouch;
+        if self.is_out_of_touch {
+            // It is no less silent for that.
+            self.cells.push(CellKind::Notice { text: Awaited::Place.word() });
+            return;
+        }
         self.last_event = now;
         match kind {
             EventKind::Started => {
@@ -289,6 +298,7 @@ impl AgentView {
             EventKind::Spawned(_)
             | EventKind::Resumed { .. }
             | EventKind::ExternalSession { .. }
+            | EventKind::OutOfTouch
             | EventKind::Alive => {}
         }
     }
