@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
-use super::schema::{Error, PromptResponse, RequestId, StopReason, Usage as ToldUsage};
+use super::schema::{Error, Meta, PromptResponse, RequestId, StopReason, Usage as ToldUsage};
 use super::wire::saying;
 use crate::agent::{AgentEvent, Author, EventKind, Outcome, Status, TurnEvent};
-use crate::message::{MessageId, Usage, sanitize_line};
+use crate::message::{MessageId, Usage, extension, sanitize_line};
 use crate::provider::StopReason as ModelStop;
 
 /// Prompts that may wait in one session.
@@ -110,7 +110,7 @@ impl Turns {
     }
 }
 
-/// Returns what was used between two sums; `None` if nothing was.
+/// Returns what was used between two sums; `None` if that is not known.
 fn told_usage(before: &Usage, now: &Usage) -> Option<ToldUsage> {
     let more = Usage {
         input: now.input.saturating_sub(before.input),
@@ -120,7 +120,12 @@ fn told_usage(before: &Usage, now: &Usage) -> Option<ToldUsage> {
         ..Usage::default()
     };
     let told = ToldUsage::new(more.total(), more.input, more.output);
-    (more.total() > 0).then(|| told.cached_read_tokens(more.cache_read).cached_write_tokens(more.cache_write))
+    let told = told.cached_read_tokens(more.cache_read).cached_write_tokens(more.cache_write);
+    match (now.unknown, more.total()) {
+        (true, 0) => None,
+        (true, _) => Some(told.meta(Meta::from_iter([(extension::UNKNOWN_USAGE.to_owned(), true.into())]))),
+        (false, _) => Some(told),
+    }
 }
 
 fn cancelled(prompt: Prompt) -> PromptAnswer {

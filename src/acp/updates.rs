@@ -241,7 +241,7 @@ impl Updates {
                 self.calls.insert(key(&call.id), RunningCall { id, call: call.clone() });
                 vec![SessionUpdate::ToolCall(told)]
             }
-            ToolEvent::Changed { call, title } => {
+            ToolEvent::Changed { call, title, .. } => {
                 let fields = ToolCallUpdateFields::new()
                     .title(shown::title_of(self.name_of(agent), &call.name, title))
                     .locations(shown::locations_of(call, self.cwd_of(agent)))

@@ -78,7 +78,7 @@ impl HeardCall<'_> {
     async fn change(&mut self, run: &Run<'_>, input: Args, context: &ToolContext) -> Result<(), ToolOutput> {
         let call = ToolCall { input: ToolInput::Object(input), ..self.call.clone().into_owned() };
         self.title = find_call(run.agent, &call)?.call.title(context);
-        run.emit(ToolEvent::Changed { call: call.clone(), title: self.title.clone() }).await;
+        run.emit(ToolEvent::Changed { call: call.clone(), title: self.title.clone(), by_program: false }).await;
         self.call = Cow::Owned(call);
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::hook::{HookEnd, HookNotice, HookRun};
 use crate::mcp::McpFacts;
 use crate::message::format::counted;
 use crate::message::{
-    AgentId, AssistantMessage, BudgetLimit, Effort, MessageId, ToolCall, ToolResult, Usage, sanitize_line,
+    AgentId, AssistantMessage, BudgetLimit, Effort, MessageId, ToolCall, ToolResult, Usage, reveal_line, sanitize_line,
 };
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::permission::{FolderTrust, Preview, REPORT_QUESTION, RuleNotice};
@@ -369,6 +369,9 @@ pub enum ToolEvent {
     Changed {
         call: ToolCall,
         title: String,
+        /// Whether it is no hook, but the program which makes the call that says more of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_program: bool,
     },
     #[serde(rename = "tool_ended")]
     Ended {
@@ -429,6 +432,11 @@ impl From<ToolEvent> for EventKind {
     fn from(event: ToolEvent) -> Self {
         Self::Tool(event)
     }
+}
+
+/// Returns how a call is shown of which more is known now.
+pub fn changed_words(title: &str, by_program: bool) -> String {
+    format!("{}{}", reveal_line(title), if by_program { "" } else { " (changed by hook)" })
 }
 
 /// Says what was rewound, in a line.

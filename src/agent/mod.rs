@@ -53,7 +53,8 @@ pub use context::{ContextEvent, ContextPart, ContextUse, PartKind};
 pub use disk::read_from_disk;
 pub use driver::{compact, run};
 pub use event::{
-    AgentEvent, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, ToolEvent, TurnEvent, rewound_words,
+    AgentEvent, EventKind, Hold, LogEvent, RewoundFile, RunMode, SessionEvent, ToolEvent, TurnEvent, changed_words,
+    rewound_words,
 };
 pub use external::{ExternalAgent, ExternalSessionName, RemoteAgent};
 pub use hooks::{HookListener, context_words};

@@ -133,7 +133,7 @@ fn turn_event(event: &mut TurnEvent, secrets: &Secrets) {
 
 fn tool_event(event: &mut ToolEvent, secrets: &Secrets) {
     match event {
-        ToolEvent::Started { call, title } | ToolEvent::Changed { call, title } => {
+        ToolEvent::Started { call, title } | ToolEvent::Changed { call, title, .. } => {
             mask_input(&mut call.input, secrets);
             mask(title, secrets);
         }

@@ -42,5 +42,5 @@ pub(super) fn of_agent(agent: &RecordedAgent, recording: &Recording, clean: &Cle
 
 fn of_use(spent: &Spent) -> String {
     let cost = spent.whole_cost().filter(|cost| *cost >= 0.005).map(|cost| format!(" ${cost:.2}")).unwrap_or_default();
-    format!("{}{} tok{cost}", spent.usage.mark(), tokens(spent.usage.total()))
+    format!("{} tok{cost}", spent.usage.spelled(tokens))
 }

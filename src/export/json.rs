@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Clean;
 use super::recording::{RecordedAgent, Recording};
-use crate::message::AgentId;
+use crate::message::{AgentId, Usage};
 use crate::session::MergedRecords;
 
 /// Version of the document's form.
@@ -34,7 +34,9 @@ struct AgentFields<'a> {
     runs: usize,
     turns: u32,
     tool_calls: u32,
-    tokens: u64,
+    /// Null as soon as a program did not say what it used.
+    tokens: Option<u64>,
+    known_tokens: u64,
     cost_usd: Option<f64>,
     report: Option<&'a str>,
     reason: Option<&'a str>,
@@ -48,7 +50,8 @@ pub(super) fn write(recording: &Recording, clean: &Clean<'_>, out: &mut dyn Writ
         "started": recording.start,
         "length_ms": recording.length,
         "model": recording.model,
-        "tokens": spent.usage.total(),
+        "tokens": whole(&spent.usage),
+        "known_tokens": spent.usage.total(),
         "cost_usd": spent.whole_cost(),
         "meta": recording.meta,
     });
@@ -91,10 +94,15 @@ fn fields<'a>(recording: &'a Recording, agent: &'a RecordedAgent, depth: usize) 
         runs: activity.ends.len() + usize::from(activity.is_open()),
         turns: activity.turns,
         tool_calls: activity.tools,
-        tokens: activity.spent.usage.total(),
+        tokens: whole(&activity.spent.usage),
+        known_tokens: activity.spent.usage.total(),
         cost_usd: activity.spent.whole_cost(),
         report: Some(agent.words.as_str()).filter(|words| !words.is_empty() && !agent.id.is_main()),
         reason: agent.reason.as_deref(),
         children: children.map(|child| fields(recording, child, depth + 1)).collect(),
     }
+}
+
+fn whole(usage: &Usage) -> Option<u64> {
+    (!usage.unknown).then(|| usage.total())
 }

@@ -20,7 +20,7 @@ use super::folder::{CameBack, IncomingChanges};
 use super::lines::{Frame, Lines, RpcError, answer_line, call_line, refusal_line, write};
 use super::request::{ExternalQuestion, ExternalRequest, RequestToken};
 use super::silence::{SilenceWatch, due};
-use super::update::ExternalUpdate;
+use super::update::{ExternalUpdate, MAX_TOKENS};
 use super::{ExternalError, ExternalStart, LaunchExternal};
 use crate::launched::{ProgramLog, RunningProgram};
 use crate::message::{Usage, extension, sanitize_line};
@@ -420,15 +420,22 @@ fn prompt_end(answer: &Value) -> PromptEnd {
         Some("end_turn") => PromptStop::Done,
         _ => PromptStop::Unknown,
     };
-    let count = |usage: &Value, key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
-    let usage = answer.get("usage").filter(|usage| usage.is_object()).map(|usage| Usage {
+    let count = |usage: &Value, key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default().min(MAX_TOKENS);
+    let told = answer.get("usage").filter(|usage| usage.is_object()).map(|usage| Usage {
         input: count(usage, "inputTokens"),
         output: count(usage, "outputTokens"),
         cache_read: count(usage, "cachedReadTokens"),
         cache_write: count(usage, "cachedWriteTokens"),
+        unknown: usage.get("_meta").is_some_and(|meta| meta.get(extension::UNKNOWN_USAGE).is_some()),
         ..Usage::default()
     });
-    PromptEnd { stop, usage }
+    // Gemini CLI says it in its own way.
+    let counted = || {
+        let tokens = answer.pointer("/_meta/quota/token_count").filter(|tokens| tokens.is_object())?;
+        let (input, output) = (count(tokens, "input_tokens"), count(tokens, "output_tokens"));
+        Some(Usage { input, output, ..Usage::default() })
+    };
+    PromptEnd { stop, usage: told.or_else(counted) }
 }
 
 /// Reads what the program says, as fast as it is taken in.

@@ -20,6 +20,11 @@ const MAX_FILES: usize = 50;
 /// Steps of a plan.
 const MAX_STEPS: usize = 100;
 
+/// Tokens that are believed at most, of a context or of a prompt.
+pub(super) const MAX_TOKENS: u64 = 1_000_000_000_000;
+/// US dollars that are believed at most.
+const MAX_USD: f64 = 1e9;
+
 /// One thing that it says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExternalUpdate {
@@ -31,10 +36,9 @@ pub enum ExternalUpdate {
     Plan(Vec<PlanStep>),
     /// It works in another mode now.
     Mode(String),
-    /// How full its context is, in tokens, and what the session has cost in US dollars.
+    /// How many tokens its context holds, and what the session has cost in US dollars.
     Usage {
         used: u64,
-        size: u64,
         cost_usd: Option<f64>,
     },
     /// Something that changes nothing here.
@@ -105,9 +109,8 @@ impl From<acp::SessionUpdate> for ExternalUpdate {
             acp::SessionUpdate::Plan(plan) => Self::Plan(plan.entries.iter().take(MAX_STEPS).map(step).collect()),
             acp::SessionUpdate::CurrentModeUpdate(mode) => Self::Mode(line(&mode.current_mode_id.0)),
             acp::SessionUpdate::UsageUpdate(usage) => Self::Usage {
-                used: usage.used,
-                size: usage.size,
-                cost_usd: usage.cost.filter(|cost| cost.currency == "USD").map(|cost| cost.amount),
+                used: usage.used.min(MAX_TOKENS),
+                cost_usd: usage.cost.filter(|cost| cost.currency == "USD").map(|cost| cost.amount.clamp(0.0, MAX_USD)),
             },
             _ => Self::Other,
         }

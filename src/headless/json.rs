@@ -109,6 +109,8 @@ struct UsageFields {
     cache_creation_input_tokens: u64,
     /// Whether the service left some of it uncounted.
     estimated: bool,
+    /// Whether there is more, used by a program that does not say how much.
+    unknown: bool,
 }
 
 impl From<Usage> for UsageFields {
@@ -119,6 +121,7 @@ impl From<Usage> for UsageFields {
             cache_read_input_tokens: usage.cache_read,
             cache_creation_input_tokens: usage.cache_write,
             estimated: usage.estimated,
+            unknown: usage.unknown,
         }
     }
 }

@@ -80,7 +80,7 @@ impl ProgressLine {
                 let who = self.children.get(&event.agent).map_or("[main]", |child| &child.label);
                 ran.notice().map(|text| format!("{who} {text}"))
             }
-            EventKind::Tool(ToolEvent::Changed { call, title }) => {
+            EventKind::Tool(ToolEvent::Changed { call, title, by_program: false }) => {
                 let who = self.children.get(&event.agent).map_or("[main]", |child| &child.label);
                 Some(format!("{who} {} {} (changed by hook)", sanitize_line(&call.name), sanitize_line(title)))
             }

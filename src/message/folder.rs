@@ -31,6 +31,8 @@ pub mod extension {
     pub const FOLDERS: &str = "belvedere.dev/folder";
     /// What it names if it works as the agent that the `_meta` of a new session has under this name.
     pub const AGENTS: &str = "belvedere.dev/agent";
+    /// What it names in the `_meta` of what a prompt has used if there is more that it does not know.
+    pub const UNKNOWN_USAGE: &str = "belvedere.dev/unknown";
     /// Sends a piece of a folder; the answer to the last one says where it lies.
     pub const PUT: &str = "_belvedere.dev/folder/put";
     /// Asks what has changed since a state.

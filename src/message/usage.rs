@@ -27,6 +27,9 @@ pub struct Usage {
     /// Whether any of it is an estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
+    /// Whether more was used of which nothing is known: by another agent program that does not say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference to the field")]
@@ -44,9 +47,24 @@ impl Usage {
         self.context().saturating_add(self.output)
     }
 
-    /// Returns what stands before a figure that follows from it: `~` if any of it is an estimate.
+    /// Returns `true` if something was used and nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        self.unknown && self.total() == 0
+    }
+
+    /// Returns what stands before a figure that follows from it: `≥` if there is more that is not known, `~` if any of it is
+    /// an estimate.
     pub fn mark(&self) -> &'static str {
-        if self.estimated { "~" } else { "" }
+        match (self.unknown, self.estimated) {
+            (true, _) => "≥",
+            (false, true) => "~",
+            (false, false) => "",
+        }
+    }
+
+    /// Spells all its tokens with their mark, such as `~5.4k`; `unknown` where nothing is known of them.
+    pub fn spelled(&self, spell: impl FnOnce(u64) -> String) -> String {
+        if self.is_unknown() { "unknown".to_owned() } else { format!("{}{}", self.mark(), spell(self.total())) }
     }
 }
 
@@ -55,12 +73,14 @@ impl Add for Usage {
 
     fn add(self, other: Self) -> Self {
         Self {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cache_read: self.cache_read + other.cache_read,
-            cache_write: self.cache_write + other.cache_write,
-            searches: self.searches + other.searches,
+            // Other programs may say any number.
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            searches: self.searches.saturating_add(other.searches),
             estimated: self.estimated || other.estimated,
+            unknown: self.unknown || other.unknown,
         }
     }
 }
@@ -79,6 +99,8 @@ pub struct Spent {
     pub cost_usd: Option<f64>,
     /// Tokens whose price is not known.
     pub unpriced: u64,
+    /// Whether there is more of which neither tokens nor cost are known.
+    pub uncounted: bool,
 }
 
 impl Spent {
@@ -86,7 +108,7 @@ impl Spent {
     #[must_use]
     pub fn new(usage: Usage, cost_usd: Option<f64>) -> Self {
         let unpriced = if cost_usd.is_none() { usage.total() } else { 0 };
-        Self { usage, cost_usd, unpriced }
+        Self { usage, cost_usd, unpriced, uncounted: usage.unknown && cost_usd.is_none() }
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -95,17 +117,24 @@ impl Spent {
             (None, None) => None,
             (one, more) => Some(one.unwrap_or(0.0) + more.unwrap_or(0.0)),
         };
-        self.unpriced += other.unpriced;
+        self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.uncounted |= other.uncounted;
     }
 
     pub fn is_nothing(&self) -> bool {
-        self.usage.total() == 0
+        self.usage.total() == 0 && !self.usage.unknown
+    }
+
+    /// Returns `true` if the cost leaves something out.
+    pub fn is_partly_priced(&self) -> bool {
+        self.unpriced > 0 || self.uncounted
     }
 
     /// Returns the money where it is known of all that was used.
     pub fn whole_cost(&self) -> Option<f64> {
-        self.cost_usd.filter(|_| self.unpriced == 0)
+        self.cost_usd.filter(|_| !self.is_partly_priced())
     }
+
     /// Returns the tokens and the US dollars that are left of a limit, where there is one.
     pub fn left_of(&self, limit: BudgetLimit) -> (Option<u64>, Option<f64>) {
         let cost = self.cost_usd.unwrap_or(0.0);

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::message::BudgetLimit;
+use crate::message::{BudgetLimit, Usage};
 use crate::provider::Price;
 
 /// A reply shorter than this is not worth a request, in tokens.
@@ -26,11 +26,19 @@ pub struct Amount {
     pub usd: f64,
     /// Whether any of it is an estimate.
     pub estimated: bool,
+    /// Whether there is more that nobody knows.
+    pub unknown: bool,
 }
 
 impl Amount {
+    /// Returns what stands before it, as [`crate::message::Usage::mark`] says.
+    pub fn mark(&self) -> &'static str {
+        Usage { estimated: self.estimated, unknown: self.unknown, ..Usage::default() }.mark()
+    }
+
     fn add(&mut self, other: Self) {
         self.estimated |= other.estimated;
+        self.unknown |= other.unknown;
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.usd += other.usd;
     }
@@ -140,6 +148,8 @@ pub struct Ledger {
     warned: BTreeSet<Warning>,
     /// Models whose price is not known, of which that was said.
     unpriced: BTreeSet<String>,
+    /// Programs that do not say what they use, of which that was said.
+    silent: BTreeSet<String>,
 }
 
 impl Ledger {
@@ -159,6 +169,11 @@ impl Ledger {
     /// Counts what was used before the books were opened.
     pub fn set_spent(&mut self, spent: Amount) {
         self.spent = spent;
+    }
+
+    /// Counts what was used without asking.
+    pub fn count(&mut self, used: Amount) {
+        self.spent.add(used);
     }
 
     /// Returns what requests under way may use.
@@ -319,6 +334,11 @@ impl Ledger {
     pub fn mark_uncounted(&mut self, model: &str) -> bool {
         self.limit.usd.is_some() && self.unpriced.insert(model.to_owned())
     }
+
+    /// Returns `true` at the first call for a program that does not say what it uses, which no limit can count.
+    pub fn mark_silent(&mut self, program: &str) -> bool {
+        !self.limit.is_none() && self.silent.insert(program.to_owned())
+    }
 }
 
 /// Far less than a token costs.
@@ -326,7 +346,7 @@ const ROUNDING: f64 = 1e-9;
 
 fn amount(input: u64, output: u64, price: Option<Price>) -> Amount {
     let usd = price.map_or(0.0, |price| (float(input) * dearest_input(price) + float(output) * price.output) / 1e6);
-    Amount { tokens: input.saturating_add(output), usd, estimated: false }
+    Amount { tokens: input.saturating_add(output), usd, ..Amount::default() }
 }
 
 /// Returns what is kept for the last turn of a conversation of this size.

@@ -13,9 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::message::{BudgetLimit, Dollars, Spent, grouped};
+use crate::message::{BudgetLimit, Dollars, Spent, grouped, sanitize_line};
 use ledger::{Amount, Ask, Ledger, Left};
 pub(super) use reservation::{BudgetReservation, Reserved};
+
+const HOW_TO_RAISE: &str = "/budget, --budget-tokens or --budget-usd";
 
 /// The budget of a session; clones share it. Without limits it only counts.
 #[derive(Debug, Clone, Default)]
@@ -45,12 +47,29 @@ impl Budget {
 
     /// Counts what was used before the program began.
     pub fn set_spent(&self, spent: &Spent) {
-        let amount = Amount {
-            tokens: spent.usage.total(),
-            usd: spent.cost_usd.unwrap_or(0.0),
-            estimated: spent.usage.estimated,
+        self.ledger().set_spent(amount_of(spent));
+    }
+
+    /// Counts what another program has used without asking. Returns what the user has to know: that a limit is near, or that
+    /// this program is not counted.
+    pub(super) fn count(&self, program: &str, spent: &Spent) -> Vec<String> {
+        let (warning, is_new) = {
+            let mut ledger = self.ledger();
+            ledger.count(amount_of(spent));
+            (ledger.warning(), spent.usage.unknown && ledger.mark_silent(program))
         };
-        self.ledger().set_spent(amount);
+        self.0.changed.notify_waiters();
+        let program = sanitize_line(program);
+        let silent = || format!("What {program} has used is not known, and no budget counts it.");
+        warning.map(|_| self.nearly()).into_iter().chain(is_new.then(silent)).collect()
+    }
+
+    /// Says that nothing is left, if so, and what to do about it.
+    pub(super) fn used_up(&self) -> Option<String> {
+        let Left { tokens, usd } = self.left();
+        let is_over = tokens == Some(0) || usd.is_some_and(|usd| usd <= 0.0);
+        let words = || format!("No budget left: {} spent. Raise it with {HOW_TO_RAISE}.", self.account());
+        is_over.then(words)
     }
 
     pub fn left(&self) -> Left {
@@ -75,8 +94,7 @@ impl Budget {
         };
         let held = if self.ledger().reserved().tokens > 0 { ", running requests hold the rest" } else { "" };
         format!(
-            "Not enough budget left for another request: {} spent{held}{needs}. Raise it with /budget, \
-             --budget-tokens or --budget-usd.",
+            "Not enough budget left for another request: {} spent{held}{needs}. Raise it with {HOW_TO_RAISE}.",
             self.account()
         )
     }
@@ -110,7 +128,7 @@ impl Budget {
             let ledger = self.ledger();
             (ledger.limit(), ledger.spent())
         };
-        let mark = if spent.estimated { "~" } else { "" };
+        let mark = spent.mark();
         let tokens = limit.tokens.map(|limit| format!("{mark}{} of {} tokens", grouped(spent.tokens), grouped(limit)));
         let usd = limit.usd.map(|limit| format!("{mark}{} of {limit}", Dollars::from(cents(spent.usd))));
         let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
@@ -120,6 +138,11 @@ impl Budget {
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn amount_of(spent: &Spent) -> Amount {
+    let Spent { usage, cost_usd, .. } = spent;
+    Amount { tokens: usage.total(), usd: cost_usd.unwrap_or(0.0), estimated: usage.estimated, unknown: usage.unknown }
 }
 
 fn cents(amount: f64) -> f64 {

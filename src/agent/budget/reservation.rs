@@ -151,7 +151,7 @@ impl<'a> BudgetReservation<'a> {
 
     fn amount(&self, usage: &Usage) -> Amount {
         let usd = self.ask.price.map_or(0.0, |price| price.cost(usage));
-        Amount { tokens: usage.total(), usd, estimated: usage.estimated }
+        Amount { tokens: usage.total(), usd, estimated: usage.estimated, unknown: usage.unknown }
     }
 
     /// Says why a request was refused, and what to do about it.

@@ -72,7 +72,7 @@ impl Talk<'_> {
                     open.title.clone_from(&title);
                     open.call.input = input_of(&open.known);
                     let call = open.call.clone();
-                    self.run.emit(ToolEvent::Changed { call, title }).await;
+                    self.run.emit(ToolEvent::Changed { call, title, by_program: true }).await;
                 } else if let Some(text) = open.known.text.as_ref().filter(|text| before.as_ref() != Some(text)) {
                     let (call_id, tail) = (open.call.id.clone(), tail_of(text));
                     self.run.emit(ToolEvent::Progress { call_id, tail }).await;
@@ -117,7 +117,11 @@ impl Talk<'_> {
             .filter(|(path, _)| !is_error && self.is_of_files_here(path))
             .map(|(path, diff)| FileChange {
                 path,
-                kind: if diff.old.is_some() { ChangeKind::Modified } else { ChangeKind::Created },
+                // Some programs say of a new file that it was empty.
+                kind: match diff.old.as_deref() {
+                    None | Some("") => ChangeKind::Created,
+                    Some(_) => ChangeKind::Modified,
+                },
                 versions: None,
             })
             .collect();

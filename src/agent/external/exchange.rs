@@ -65,6 +65,7 @@ impl<'a> Talk<'a> {
         if let Err(end) = self.connection(|connection| connection.prompt(text)) {
             return end;
         }
+        self.owed = Some(0);
         let mut asking: FuturesUnordered<Answered<'a>> = FuturesUnordered::new();
         let mut interrupted: Option<(Interruption, Instant)> = None;
         loop {
@@ -183,7 +184,8 @@ impl<'a> Talk<'a> {
                 let text = format!("{} works in mode `{}`.", sanitize_line(self.external.program.name()), mode);
                 self.run.emit(EventKind::Notice { text }).await;
             }
-            ExternalUpdate::Usage { cost_usd, .. } => {
+            ExternalUpdate::Usage { used, cost_usd, .. } => {
+                self.owed = self.owed.map(|_| used);
                 self.session_cost = cost_usd.or(self.session_cost);
                 self.run.emit_alive().await;
             }
@@ -232,8 +234,11 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Ends the step and the calls that are open.
-    async fn finish(&mut self, usage: Option<Usage>, is_whole: bool) {
+    /// Ends the step and the calls that are open. A prompt of which the program does not say what it has used counts as unknown,
+    /// with the context that it spoke of as the least.
+    pub(super) async fn finish(&mut self, usage: Option<Usage>, is_whole: bool) {
+        let owed = self.owed.take().map(|least| Usage { input: least, unknown: true, ..Usage::default() });
+        let usage = usage.or(owed);
         let cost = self.session_cost.map(|cost| (cost - self.counted_cost).max(0.0)).filter(|cost| *cost > 0.0);
         self.counted_cost += cost.unwrap_or_default();
         self.steps.end(usage.unwrap_or_default(), cost, is_whole).await;

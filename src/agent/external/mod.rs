@@ -119,6 +119,8 @@ struct Talk<'a> {
     session_cost: Option<f64>,
     /// What of that is counted.
     counted_cost: f64,
+    /// While a prompt is open, the tokens of context that the program has spoken of.
+    owed: Option<u64>,
     kept_going: u32,
     /// Its folder, if that is somewhere else.
     carrying: Option<remote::Carrying<'a>>,
@@ -131,11 +133,12 @@ impl<'a> Talk<'a> {
             agent: run.agent,
             external,
             connection: None,
-            steps: Steps::new(run, transcript),
+            steps: Steps::new(run, called(external), transcript),
             calls: calls::OpenCalls::default(),
             files: FileTally::default(),
             session_cost: None,
             counted_cost: 0.0,
+            owed: None,
             kept_going: 0,
             carrying: None,
         }
@@ -148,6 +151,10 @@ impl<'a> Talk<'a> {
         };
         let mut next = opening;
         loop {
+            // How much a prompt will use nobody knows.
+            if self.agent.budget.used_up().is_some() {
+                return ExternalEnd::Limited(Status::Budget, LastWords::Partial);
+            }
             let ended = self.exchange(&next, false).await;
             match ended {
                 ExchangeEnd::Ended(PromptStop::Done) => match self.more().await {
@@ -233,11 +240,7 @@ impl<'a> Talk<'a> {
     }
 
     fn words_of(&self, error: &ExternalError) -> String {
-        let name = match &self.external.remote {
-            Some(remote) => &remote.launcher,
-            None => self.external.program.name(),
-        };
-        format!("{}: {error}.", sanitize_line(name))
+        format!("{}: {error}.", sanitize_line(called(self.external)))
     }
 
     /// Adds a message to the conversation, and returns it as the program reads it.
@@ -292,6 +295,9 @@ impl<'a> Talk<'a> {
     }
 
     async fn conclude(mut self, end: ExternalEnd) -> (Outcome, Transcript) {
+        if self.owed.is_some() {
+            self.finish(None, false).await;
+        }
         self.interrupt_calls().await;
         let (answer, last) = self.steps.texts();
         let text = if answer.trim().is_empty() { last } else { answer.clone() };
@@ -338,6 +344,7 @@ impl<'a> Talk<'a> {
         match status {
             Status::WrappedUp => "Wrapped up early by the user.".to_owned(),
             Status::TimedOut => stop_words(self.agent.work.cause().unwrap_or(StopCause::Idle), self.agent).1,
+            Status::Budget => self.agent.budget.used_up().unwrap_or_else(|| "The budget was used up.".to_owned()),
             Status::TurnLimit => {
                 let program = sanitize_line(self.external.program.name());
                 format!("{program} reached its own limit on requests to its model.")
@@ -345,6 +352,11 @@ impl<'a> Talk<'a> {
             _ => format!("Reached the limit of {} tool calls.", limits.max_tool_calls.unwrap_or_default()),
         }
     }
+}
+
+/// Returns what the user calls the program.
+fn called(external: &ExternalAgent) -> &str {
+    external.remote.as_ref().map_or(external.program.name(), |remote| &remote.launcher)
 }
 
 /// Says how a run ends whose program has stopped before it was done.

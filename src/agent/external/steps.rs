@@ -9,7 +9,7 @@ use crate::agent::run::Run;
 use crate::agent::stream::MergedDeltas;
 use crate::agent::turn::TurnBuilder;
 use crate::agent::{EventKind, TurnEvent};
-use crate::message::{ToolCall, ToolResult, Transcript, Usage};
+use crate::message::{Spent, ToolCall, ToolResult, Transcript, Usage};
 use crate::provider::{StopReason, StreamEvent};
 
 /// Bytes of text of one step that are kept.
@@ -17,6 +17,8 @@ const MAX_STEP: usize = 1 << 20;
 
 pub(super) struct Steps<'a> {
     run: &'a Run<'a>,
+    /// What the user calls the program.
+    program: &'a str,
     merged: MergedDeltas,
     open: Option<TurnBuilder>,
     /// Bytes that the open step may still hold.
@@ -32,10 +34,11 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(run: &'a Run<'a>, mut transcript: Transcript) -> Self {
+    pub(super) fn new(run: &'a Run<'a>, program: &'a str, mut transcript: Transcript) -> Self {
         transcript.interrupt_pending();
         Self {
             run,
+            program,
             merged: MergedDeltas::default(),
             open: None,
             room: MAX_STEP,
@@ -132,12 +135,15 @@ impl<'a> Steps<'a> {
         if self.open.is_some() {
             self.close(usage, cost_usd, is_whole).await;
         } else if usage != Usage::default() || cost_usd.is_some() {
-            self.count(usage, cost_usd);
+            self.count(usage, cost_usd).await;
             self.run.emit(EventKind::Aside { usage, cost_usd }).await;
         }
     }
 
-    fn count(&mut self, usage: Usage, cost_usd: Option<f64>) {
+    async fn count(&mut self, usage: Usage, cost_usd: Option<f64>) {
+        for words in self.run.agent.budget.count(self.program, &Spent::new(usage, cost_usd)) {
+            self.run.notify_user(words).await;
+        }
         self.usage += usage;
         if let Some(cost) = cost_usd {
             *self.cost_usd.get_or_insert(0.0) += cost;
@@ -148,7 +154,7 @@ impl<'a> Steps<'a> {
         let step = self.open.take()?;
         self.merged.finish(self.run).await;
         self.room = MAX_STEP;
-        self.count(usage, cost_usd);
+        self.count(usage, cost_usd).await;
         let message = step.finish(self.run.agent.id, &mut self.ids).message;
         let text = message.text();
         if !text.trim().is_empty() {

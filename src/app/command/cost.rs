@@ -53,7 +53,8 @@ pub fn spent_words(limit: BudgetLimit, spent: &Spent, decimals: usize) -> String
     let cost = spent.cost_usd.unwrap_or(0.0);
     let usd = limit.usd.map(|limit| format!("{}${cost:.decimals$} of {limit}", cost_mark(spent)));
     let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
-    format!("{} spent", parts.join(" and "))
+    let more = if spent.usage.unknown { "; what other programs used and did not say is not counted" } else { "" };
+    format!("{} spent{more}", parts.join(" and "))
 }
 
 /// Spells a cost in words, such as `$0.2150`, `$0.2150 + unknown` or `unknown`; nothing where nothing was used.
@@ -62,14 +63,14 @@ pub fn cost_words(spent: &Spent) -> String {
     match spent.cost_usd {
         _ if spent.is_nothing() => String::new(),
         None => "unknown".to_owned(),
-        Some(cost) if spent.unpriced > 0 => format!("{}{} + unknown", cost_mark(spent), exact(cost)),
+        Some(cost) if spent.is_partly_priced() => format!("{}{} + unknown", cost_mark(spent), exact(cost)),
         Some(cost) => format!("{}{}", cost_mark(spent), exact(cost)),
     }
 }
 
 /// Returns what stands before a cost: `~` if tokens that cost something were estimated.
 pub fn cost_mark(spent: &Spent) -> &'static str {
-    if spent.cost_usd.is_some_and(|cost| cost > 0.0) { spent.usage.mark() } else { "" }
+    if spent.usage.estimated && spent.cost_usd.is_some_and(|cost| cost > 0.0) { "~" } else { "" }
 }
 
 /// Returns the part of the budget that is spent, of the limit that is nearer; `None` without a limit.

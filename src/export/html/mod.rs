@@ -149,7 +149,7 @@ impl Page<'_> {
             class_of(state),
             counted(activity.tools as usize, "tool"),
             elapsed(Duration::from_millis(agent.worked())),
-            tokens(activity.spent.usage.total()),
+            activity.spent.usage.spelled(tokens),
         )?;
         if let Some(spawn) = &agent.spawn {
             let task = prose(&self.clean.text(&spawn.prompt, MAX_TASK));

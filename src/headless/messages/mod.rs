@@ -266,7 +266,7 @@ fn task_notification(agent: AgentId, spawn: Option<&Spawn>, outcome: &Outcome) -
         _ => "failed",
     };
     let usage = json!({
-        "total_tokens": outcome.usage.total(),
+        "total_tokens": (!outcome.usage.is_unknown()).then(|| outcome.usage.total()),
         "tool_uses": outcome.tool_calls,
         "duration_ms": outcome.elapsed_ms,
     });

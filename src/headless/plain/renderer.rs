@@ -15,7 +15,7 @@ use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
 use super::task_list::{TaskList, TaskState};
 use crate::agent::{
     AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent,
-    TurnEvent, rewound_words, shown_of_program,
+    TurnEvent, changed_words, rewound_words, shown_of_program,
 };
 use crate::app::question::is_said;
 use crate::app::{context_words, effort_words};
@@ -151,8 +151,8 @@ impl LineRenderer {
             }
             EventKind::Ended { outcome } if id.is_main() => self.main_ended(outcome),
             EventKind::Ended { outcome } => self.ended(id, outcome),
-            EventKind::Tool(ToolEvent::Changed { call, title }) => {
-                let shown = format!("{} {} (changed by hook)", sanitize_line(&call.name), reveal_line(title));
+            EventKind::Tool(ToolEvent::Changed { call, title, by_program }) => {
+                let shown = format!("{} {}", sanitize_line(&call.name), changed_words(title, *by_program));
                 self.calls.insert((id, call.id.clone()), shown);
                 Vec::new()
             }

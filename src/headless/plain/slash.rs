@@ -233,5 +233,5 @@ impl Session {
 fn cost_row(who: &str, spent: &Spent) -> String {
     let cost = cost_words(spent);
     let cost = if cost.is_empty() { cost } else { format!(", cost {cost}") };
-    format!("{who}: {}{} tokens{cost}", spent.usage.mark(), grouped(spent.usage.total()))
+    format!("{who}: {} tokens{cost}", spent.usage.spelled(grouped))
 }

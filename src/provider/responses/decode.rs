@@ -224,7 +224,7 @@ impl ResponsesDecoder {
                 cache_read,
                 cache_write,
                 searches: self.searches,
-                estimated: false,
+                ..Usage::default()
             };
             if self.usage != Usage::default() {
                 out.push(StreamEvent::Usage(self.usage));

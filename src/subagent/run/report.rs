@@ -40,14 +40,13 @@ pub fn report(source: &ReportSource<'_>) -> String {
 fn head(source: &ReportSource<'_>) -> String {
     let outcome = source.outcome;
     let mut text = format!(
-        "status: {}\nagent: {} ({})   tools: {}   time: {}   tokens: {}{}\n",
+        "status: {}\nagent: {} ({})   tools: {}   time: {}   tokens: {}\n",
         outcome.status.name(),
         line(source.name),
         line(source.agent_type),
         outcome.tool_calls,
         seconds(outcome.elapsed_ms),
-        outcome.usage.mark(),
-        grouped(outcome.usage.total()),
+        outcome.usage.spelled(grouped),
     );
     if let Some(reason) = &outcome.reason {
         let _ = writeln!(text, "reason: {}", line(reason));

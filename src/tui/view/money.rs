@@ -15,7 +15,7 @@ pub(super) fn short(spent: &Spent) -> String {
     match spent.cost_usd {
         _ if spent.is_nothing() => String::new(),
         None => "$?".to_owned(),
-        Some(cost) if spent.unpriced > 0 => format!("{}{}+?", cost_mark(spent), cents(cost)),
+        Some(cost) if spent.is_partly_priced() => format!("{}{}+?", cost_mark(spent), cents(cost)),
         Some(cost) => format!("{}{}", cost_mark(spent), cents(cost)),
     }
 }
@@ -34,7 +34,8 @@ pub(super) fn left(limit: BudgetLimit, spent: &Spent, ctx: &RenderContext<'_>) -
         _ => ctx.theme.muted,
     };
     let (count, usd) = spent.left_of(limit);
-    let count = count.map(|count| format!("{}{} tok", spent.usage.mark(), tokens(count)));
+    let mark = if spent.usage.unknown { "≤" } else { spent.usage.mark() };
+    let count = count.map(|count| format!("{mark}{} tok", tokens(count)));
     let usd = usd.map(|usd| format!("{}${usd:.2}", cost_mark(spent)));
     let parts: Vec<String> = [count, usd].into_iter().flatten().collect();
     Some((format!("{} left", parts.join(", ")), style))

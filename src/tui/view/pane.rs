@@ -190,7 +190,9 @@ fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<S
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
     let waiting = !agent.has_begun();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
-    let word = state_columns(columns);
+    // `unknown` is longer than a number.
+    let more = if columns >= 50 && agent.spent.usage.is_unknown() { 2 } else { 0 };
+    let word = state_columns(columns) - more;
     let tools = if columns >= 72 { 9 } else { 4 };
     let wait = limited::queue(&state, word + tools, ctx).filter(|_| columns >= 50);
     let is_queued = wait.is_some();
@@ -208,16 +210,16 @@ fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<S
     }
     // The sign that stops an agent stands where its tokens do, on the chosen title only: on each it would read as a failure.
     let stops = columns >= STOP_FROM && !agent.has_ended() && ctx.app.marked_agent() == Some(agent.id);
-    let used = if agent.spent.is_nothing() { String::new() } else { used_in_short(&agent.spent.usage) };
+    let in_short = if agent.spent.is_nothing() { String::new() } else { used_in_short(&agent.spent.usage) };
     match (columns, stops) {
-        (COST_FROM.., _) | (50.., false) => spans.push(Span::styled(shown(used, 6), theme.faint)),
+        (COST_FROM.., _) | (50.., false) => spans.push(Span::styled(shown(in_short, 6 + more), theme.faint)),
         _ => {}
     }
     if columns >= COST_FROM && !stops {
         spans.push(Span::styled(shown(money::short(&agent.spent), 8), theme.faint));
     }
     if stops {
-        let room = if columns >= COST_FROM { 8 } else { 6 };
+        let room = if columns >= COST_FROM { 8 } else { 6 + more };
         spans.push(Span::styled(pad_left(STOP_SIGN, room), theme.text));
     }
     spans

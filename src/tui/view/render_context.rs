@@ -188,15 +188,17 @@ fn arrows(chord: &str, glyphs: &Glyphs) -> String {
     chord.split(' ').map(key).collect::<Vec<_>>().join(" ")
 }
 
-/// Spells the tokens of a usage in at most five columns: an estimate without the part that is not certain anyway.
+/// Spells the tokens of a usage in at most five columns, seven if they are unknown: an estimate without the part that is not certain anyway.
 pub(super) fn used_in_short(usage: &Usage) -> String {
+    let thousands = |count: u64| tokens(count.saturating_mul(1_000)).replace(".0", "");
     match (usage.mark(), usage.total()) {
         ("", _) | (_, ..10_000) => used(usage),
-        (mark, total) => format!("{mark}{}", tokens(total.div_ceil(1_000) * 1_000).replace(".0", "")),
+        ("≥", total) => format!("≥{}", thousands(total / 1_000)),
+        (mark, total) => format!("{mark}{}", thousands(total.div_ceil(1_000))),
     }
 }
 
-/// Spells the tokens of a usage in at most six columns, with a sign if they are an estimate.
+/// Spells the tokens of a usage in at most seven columns, with a sign if they are an estimate or not all.
 pub(super) fn used(usage: &Usage) -> String {
-    format!("{}{}", usage.mark(), tokens(usage.total()))
+    usage.spelled(tokens)
 }

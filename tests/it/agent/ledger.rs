@@ -94,7 +94,7 @@ impl Game {
                 // The attempt fails after a part of the reply and is made again, if that still fits.
                 let tokens = self.dice.roll(ask.input + output + 1);
                 let usd = ask.price.map_or(0.0, |price| price.cost(&Usage { input: tokens, ..Usage::default() }));
-                if let BudgetVerdict::Refused = self.ledger.again(seat, Amount { tokens, usd, estimated: false }) {
+                if let BudgetVerdict::Refused = self.ledger.again(seat, Amount { tokens, usd, ..Amount::default() }) {
                     self.seats[at].1 = State::Idle;
                 }
             }
@@ -107,7 +107,7 @@ impl Game {
                 });
                 self.ledger.settle(
                     seat,
-                    Amount { tokens: input + output, usd, estimated: false },
+                    Amount { tokens: input + output, usd, ..Amount::default() },
                     input + output,
                     &ask,
                 );

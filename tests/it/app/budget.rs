@@ -127,6 +127,33 @@ fn an_estimate_is_marked_wherever_it_is_shown() {
 }
 
 #[test]
+fn what_a_program_does_not_say_is_unknown_wherever_it_is_shown() {
+    let mut stage = two(200, 50);
+    stage.spawns(2, "codex", "Look");
+    stage.starts(2);
+    let unknown = Usage { unknown: true, ..Usage::default() };
+    stage.agent(2, EventKind::Aside { usage: unknown, cost_usd: None });
+    stage.session(SessionEvent::BudgetChanged { limit: BudgetLimit { tokens: Some(50_000), usd: None } });
+    let text = stage.text();
+    let title = text.lines().find(|line| line.contains("Look")).unwrap();
+    assert!(title.contains("unknown") && !title.contains("tok"), "{title}");
+    assert!(text.contains("≥30.1k tok $0.21+?") && text.contains("≤19.9k tok left"), "{text}");
+    stage.keys("/budget<enter>");
+    let words = "≥30,100 of 50,000 tokens spent; what other programs used and did not say is not counted";
+    assert!(stage.text().contains(words), "{}", stage.text());
+    stage.keys("/cost<enter>");
+    let text = stage.text();
+    assert!(text.contains("≥ marks a sum without what another agent program used"), "{text}");
+    let row = text.lines().find(|line| line.contains("  codex-2 ")).unwrap();
+    assert!(row.contains("unknown") && !row.contains(" 0 "), "{row}");
+    // What its context holds is the least that it has used.
+    stage.keys("<esc>");
+    stage.agent(2, EventKind::Aside { usage: Usage { input: 17_900, ..unknown }, cost_usd: None });
+    let title = stage.text().lines().find(|line| line.contains("Look")).unwrap().to_owned();
+    assert!(title.contains("≥17k"), "{title}");
+}
+
+#[test]
 fn costs_at_the_sizes_people_have() {
     check("cost", |width, height| {
         let mut stage = two(width, height);

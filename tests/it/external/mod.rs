@@ -4,6 +4,7 @@ mod launchers;
 mod limits;
 mod questions;
 mod runs;
+mod usage;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -205,8 +206,18 @@ impl Program {
     }
 
     async fn end(&mut self, id: Value, stop: &str) -> bool {
-        let usage = json!({"totalTokens": 120, "inputTokens": 100, "outputTokens": 20});
-        self.answer(id, json!({"stopReason": stop, "usage": usage})).await;
+        let mut end = json!({"stopReason": stop});
+        match self.kind.as_str() {
+            "quiet" => {}
+            "fills" => {
+                self.update(json!({"sessionUpdate": "usage_update", "used": 5_000, "size": 200_000})).await;
+            }
+            // As Gemini CLI does.
+            "meters" => end["_meta"] = json!({"quota": {"token_count": {"input_tokens": 30, "output_tokens": 4}}}),
+            "boasts" => end["usage"] = json!({"totalTokens": 1, "inputTokens": u64::MAX, "outputTokens": u64::MAX}),
+            _ => end["usage"] = json!({"totalTokens": 120, "inputTokens": 100, "outputTokens": 20}),
+        }
+        self.answer(id, end).await;
         true
     }
 
@@ -257,6 +268,13 @@ impl Program {
                 self.send(json!({"id": id, "error": {"code": -32601, "message": "Method not found"}})).await;
                 self.asked_if_there().await;
                 self.say("<summary>well rested</summary>").await;
+            }
+            "meters" => {
+                // Some say of a new file that it was empty.
+                let change = json!([{"type": "diff", "path": "src/new.rs", "oldText": "", "newText": "one\n"}]);
+                self.call("w", json!({"title": "Write src/new.rs", "kind": "edit", "content": change})).await;
+                self.called("w", json!({})).await;
+                self.say("<summary>done</summary>").await;
             }
             "busy" if self.programs.prompts().len() == 1 => {
                 for number in 0..10 {

@@ -6,6 +6,7 @@ mod certificates;
 mod choosing;
 mod context;
 mod effort;
+mod external;
 mod free;
 mod given;
 mod plain;

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::{AgentView, TAIL_CAP, lines_before};
-use crate::agent::ToolEvent;
+use crate::agent::{ToolEvent, changed_words};
 use crate::app::agents::cells::{CellKind, ToolCell, ToolState, clean_view};
 use crate::app::state::Phase;
 use crate::message::format::counted;
@@ -21,7 +21,7 @@ impl AgentView {
         match event {
             ToolEvent::Started { call, title } => self.tool_started(&call.id, &call.name, title, now),
             ToolEvent::Progress { call_id, tail } => self.tool_progress(call_id, tail),
-            ToolEvent::Changed { call, title } => self.tool_changed(&call.id, title),
+            ToolEvent::Changed { call, title, by_program } => self.tool_changed(&call.id, title, *by_program),
             ToolEvent::Ended { result, summary, view, .. } => {
                 self.tool_ended(result, summary, view.as_ref(), now);
             }
@@ -86,9 +86,9 @@ impl AgentView {
         }
     }
 
-    /// Shows what a hook has made of a call.
-    pub(super) fn tool_changed(&mut self, call_id: &str, title: &str) {
-        let title = format!("{} (changed by hook)", reveal_line(title));
+    /// Shows what a hook has made of a call, or what its program says of it now.
+    pub(super) fn tool_changed(&mut self, call_id: &str, title: &str, by_program: bool) {
+        let title = changed_words(title, by_program);
         self.change_tool(call_id, |tool| tool.title = title);
     }
 

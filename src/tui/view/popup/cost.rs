@@ -49,7 +49,9 @@ pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>>
     let estimated = "~ marks an estimate: the service did not count the tokens of every request.";
     let unpriced = "The price of a model that is marked as unknown is not in the program's list; its tokens are counted, \
                     its cost is not.";
-    for (is_so, words) in [(all.usage.estimated, estimated), (all.unpriced > 0, unpriced)] {
+    let unknown = "≥ marks a sum without what another agent program used and did not say; no budget counts that.";
+    for (is_so, words) in [(all.usage.estimated, estimated), (all.unpriced > 0, unpriced), (all.usage.unknown, unknown)]
+    {
         if is_so {
             lines.push(Line::default());
             lines.extend(wrap_line(&Line::styled(words, theme.muted), columns));
@@ -79,10 +81,13 @@ fn head(ctx: &RenderContext<'_>, columns: u16) -> Row {
 
 fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: Style) -> Row {
     let usage = &spent.usage;
-    let count =
-        |count: u64| if spent.is_nothing() { String::new() } else { format!("{}{}", usage.mark(), tokens(count)) };
+    let count = |count: u64| match count {
+        _ if spent.is_nothing() || usage.is_unknown() => String::new(),
+        count => format!("{}{}", usage.mark(), tokens(count)),
+    };
+    let total = if spent.is_nothing() { String::new() } else { used(usage) };
     let cost = |spent: &Spent| if columns >= EXACT_FROM { cost_words(spent) } else { money::short(spent) };
-    let mut cells = vec![count(usage.total()), cost(spent)];
+    let mut cells = vec![total, cost(spent)];
     if columns >= ALL_FROM {
         cells.splice(0..0, [usage.input + usage.cache_write, usage.output, usage.cache_read].map(count));
     }

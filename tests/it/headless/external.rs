@@ -1,0 +1,100 @@
+//! Another program as an agent, with the real binary: a script that speaks the protocol.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::Bench;
+use super::plain::Session;
+use super::worktrees::streamed;
+
+/// A program that answers each prompt, and does not say what that took.
+const PROGRAM: &str = r#"
+told() {
+    echo "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":$1}}"
+}
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%,*}
+    case $line in
+        *'"method":"initialize"'*) answer='{"protocolVersion":1}' ;;
+        *'"method":"session/new"'*) answer='{"sessionId":"s"}' ;;
+        *'"method":"session/prompt"'*)
+            told '{"sessionUpdate":"tool_call","toolCallId":"c","title":"Terminal","kind":"execute","status":"pending"}'
+            told '{"sessionUpdate":"tool_call_update","toolCallId":"c","rawInput":{"command":"echo two"}}'
+            told '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}'
+            told '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"<summary>I looked</summary>"}}'
+            answer='{"stopReason":"end_turn"}' ;;
+        *) continue ;;
+    esac
+    echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$answer}"
+done
+"#;
+
+/// A main agent that starts the program once.
+async fn answer(body: Bytes) -> Response {
+    // It is also asked for its models.
+    let Ok(request) = serde_json::from_slice::<Value>(&body) else { return Response::default() };
+    let messages = request["messages"].as_array().unwrap();
+    streamed(&if messages.iter().any(|message| message["role"] == "assistant") {
+        json!({"type": "text", "text": "that was it"})
+    } else {
+        let input = json!({"description": "look", "subagent_type": "other", "prompt": "Look at src/lib.rs and say what it is for."});
+        json!({"type": "tool_use", "id": "toolu_0", "name": "Agent", "input": input})
+    })
+}
+
+/// A program, and a model that has it do something. The agent's file has these lines more.
+async fn bench(more: &str) -> (Bench, String) {
+    let bench = Bench::new();
+    bench.at_home("other.sh", PROGRAM);
+    let program = bench.home.path().join("other.sh");
+    let agent = format!("---\nname: other\ndescription: d\nacp: [sh, {}]\n{more}---\nBe brief.", program.display());
+    bench.at_home(".claude/agents/other.md", &agent);
+    (bench, format!("http://{}", crate::support::serve(Router::new().fallback(answer)).await))
+}
+
+const FLAGS: [&str; 4] = ["--model", "anthropic/opus", "--permission-mode", "bypassPermissions"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn json_says_that_it_does_not_know_what_a_program_used() {
+    let (bench, base) = bench("").await;
+    let mut command = bench.command(&[&["-p", "go", "--output-format", "json"], &FLAGS[..]].concat());
+    command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", base);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["result"], &result["usage"]["unknown"]), (&json!("that was it"), &json!(false)), "{result}");
+    let tree = &result["tree"];
+    assert_eq!((&tree["usage"]["unknown"], &tree["cost_usd"]), (&json!(true), &Value::Null), "{result}");
+    assert_eq!(tree["total_tokens"], result["usage"]["input_tokens"].as_u64().unwrap() + 2, "{result}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_lines_say_so_too() {
+    let (bench, base) = bench("").await;
+    let says = |session: &mut Session| {
+        session.until("that was it");
+        session.line("/cost");
+        session.until("all agents: ≥");
+        session.until("other-1: unknown tokens");
+    };
+    let (_, said) = talk(bench, base, says).await;
+    assert!(
+        said.contains("Bash echo two") && !said.contains("by hook"),
+        "what a program says more is no hook's: {said}"
+    );
+}
+
+/// Talks to a session in lines. Returns all that it said.
+async fn talk(bench: Bench, base: String, talk: impl FnOnce(&mut Session) + Send + 'static) -> (Bench, String) {
+    let talking = tokio::task::spawn_blocking(move || {
+        let env = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", base.as_str()), ("MY_TOKEN", "t0ken")];
+        let mut session = Session::start_with(&bench, &[&["--plain"], &FLAGS[..]].concat(), &env);
+        session.line("go");
+        talk(&mut session);
+        let (status, said) = session.end();
+        assert_eq!(status, 0, "{said}");
+        (bench, said)
+    });
+    talking.await.unwrap()
+}
