@@ -8,18 +8,23 @@ use serde_json::{Value, json};
 use super::Bench;
 use super::plain::Session;
 use super::worktrees::streamed;
+use crate::support::git;
 
-/// A program that answers each prompt, and does not say what that took.
+/// A program that answers each prompt, and does not say what that took. What it is told
+/// lies beside it, and what it writes where it works.
 const PROGRAM: &str = r#"
 told() {
     echo "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":$1}}"
 }
 while read -r line; do
+    printf '%s\n' "$line" >> "$0.told"
     id=${line#*\"id\":}; id=${id%%,*}
     case $line in
         *'"method":"initialize"'*) answer='{"protocolVersion":1}' ;;
         *'"method":"session/new"'*) answer='{"sessionId":"s"}' ;;
         *'"method":"session/prompt"'*)
+            echo 'A better shop.' > new.txt
+            echo '//! The shop.' > src/lib.rs
             told '{"sessionUpdate":"tool_call","toolCallId":"c","title":"Terminal","kind":"execute","status":"pending"}'
             told '{"sessionUpdate":"tool_call_update","toolCallId":"c","rawInput":{"command":"echo two"}}'
             told '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}'
@@ -97,4 +102,32 @@ async fn talk(bench: Bench, base: String, talk: impl FnOnce(&mut Session) + Send
         (bench, said)
     });
     talking.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_works_in_a_worktree_and_what_it_changed_is_merged() {
+    let (bench, base) = bench("isolation: worktree\n").await;
+    let project = bench.project.path().to_owned();
+    git(&project, ["init", "-q", "-b", "main"]);
+    git(&project, ["add", "-A"]);
+    git(&project, ["commit", "-q", "-m", "first"]);
+    let written = project.join("new.txt");
+    let (bench, _) = talk(bench, base, move |session| {
+        session.until("that was it");
+        assert!(!written.exists(), "it works apart");
+        session.line("/worktrees");
+        session.until("other-1: 2 files");
+        session.line("/merge other-1");
+        session.until("merged into the project, not committed · 2 files");
+        assert!(written.exists());
+    })
+    .await;
+    let shop = std::fs::read_to_string(project.join("src/lib.rs")).unwrap();
+    assert_eq!(shop, "//! The shop.\n");
+    let told = std::fs::read_to_string(bench.home.path().join("other.sh.told")).unwrap();
+    let cwd = told.lines().find_map(|line| {
+        let message: Value = serde_json::from_str(line).unwrap();
+        message["params"]["cwd"].as_str().map(str::to_owned)
+    });
+    assert!(!cwd.unwrap().starts_with(project.to_str().unwrap()), "{told}");
 }
