@@ -124,11 +124,12 @@ impl ProviderError {
         Self { retry_after: wait.filter(|_| waits), ..self }
     }
 
-    /// Returns the error of a request that is not sent again after so many attempts, with what is left to do.
+    /// Returns the error of a request that is not sent again after so many attempts, with what is left to do. One that no
+    /// attempt can mend stays as it is, whatever failed before it.
     #[must_use]
     pub fn given_up(mut self, attempts: u32) -> Self {
         let next = match self.kind {
-            _ if attempts < 2 => return self,
+            _ if attempts < 2 || !self.is_transient() => return self,
             ErrorKind::RateLimit | ErrorKind::Overloaded | ErrorKind::Internal => {
                 "try again later, or use another model"
             }

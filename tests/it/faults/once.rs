@@ -267,3 +267,17 @@ async fn a_server_that_is_not_there_ends_in_words_that_help() {
     assert!(reason.contains("refused") && reason.contains("Gave up after 6 attempts"), "{reason}");
     assert!(reason.ends_with("Check the network and the base URL."), "{reason}");
 }
+
+/// What is refused for good is no matter of attempts, whatever had failed before.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_after_a_failure_says_nothing_of_attempts() {
+    let mut count = 0;
+    let choose: Choose = Box::new(move |_, _| {
+        count += 1;
+        Some((if count == 1 { Fault::HangUp } else { Code(401) }, 0))
+    });
+    let run = Run::of(Api::Anthropic, choose).await;
+    let reason = run.outcome.reason.as_deref().unwrap();
+    assert_eq!(run.retries().len(), 1);
+    assert!(reason.contains("_API_KEY") && !reason.contains("attempts"), "{reason}");
+}

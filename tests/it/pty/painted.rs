@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Home;
+use super::pictures::{is_answered, send_image};
 use super::terminal::Terminal;
 
 const SIXEL: &str = "\x1bP0;1;0q";
@@ -46,12 +47,6 @@ fn png() -> Vec<u8> {
 
 fn count(written: &[u8], text: &str) -> usize {
     memchr::memmem::find_iter(written, text).count()
-}
-
-fn send_image(terminal: &Terminal, project: &Path) {
-    terminal.send(&format!("\x1b[200~{}\x1b[201~", project.join("shot.png").display()));
-    terminal.shows("[Image #1]");
-    terminal.send("hello\r");
 }
 
 /// An image as it was painted.
@@ -212,7 +207,7 @@ fn one_that_is_covered_scrolled_or_resized_leaves_nothing_behind_and_comes_back(
     let terminal = start_sixel(&home, project.path(), 256);
     send_image(&terminal, project.path());
     let (large, small) = ((100, 40), (100, 18));
-    let is_done = |screen: &str| rows(screen) == Some(8) && screen.contains("is not sent");
+    let is_done = |screen: &str| rows(screen) == Some(8) && is_answered(screen);
     wait(&terminal, large, "the image, and an answer", is_done);
 
     terminal.send("\x10");

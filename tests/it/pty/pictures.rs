@@ -34,10 +34,16 @@ fn count(terminal: &Terminal, text: &str) -> usize {
 }
 
 /// Attaches the image to a message and sends it.
-fn send_image(terminal: &Terminal, project: &Path) {
+pub(super) fn send_image(terminal: &Terminal, project: &Path) {
     terminal.send(&format!("\x1b[200~{}\x1b[201~", project.join("shot.png").display()));
     terminal.shows("[Image #1]");
     terminal.send("hello\r");
+}
+
+/// Tells whether the message has been answered to the end, by an agent and then by the main one: nothing moves by itself
+/// any more.
+pub(super) fn is_answered(screen: &str) -> bool {
+    screen.contains("1 done") && screen.matches("Nothing found for image").count() == 2
 }
 
 fn rows(screen: &str) -> usize {
@@ -108,8 +114,7 @@ fn an_image_scrolls_row_by_row_is_covered_and_leaves_no_signs_in_what_is_copied(
     let terminal = start(&home, project.path(), &[]);
     terminal.send("\x1b_Gi=48879;OK\x1b\\\x1b[?62;22c");
     send_image(&terminal, project.path());
-    // What is said last stands below it, so that nothing moves by itself.
-    let screen = terminal.wait("the image and the end", |screen| rows(screen) == 5 && screen.contains("1 done"));
+    let screen = terminal.wait("the image and an answer", |screen| rows(screen) == 5 && is_answered(screen));
     let first = screen.lines().position(|line| line.contains(PLACEHOLDER)).unwrap();
 
     // From the row of the message above it to the last of its rows.
@@ -130,7 +135,7 @@ fn an_image_scrolls_row_by_row_is_covered_and_leaves_no_signs_in_what_is_copied(
         marks.collect()
     };
     let mut before = terminal.wait("a small screen, without it", |screen| {
-        rows(screen) == 0 && screen.contains("1 done") && screen.lines().count() <= 12
+        rows(screen) == 0 && is_answered(screen) && screen.lines().count() <= 12
     });
     let mut seen = std::collections::BTreeSet::new();
     // Up to where its first row stands.
