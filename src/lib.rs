@@ -118,8 +118,8 @@
 //! - **External agent**: another program that does a subagent's work, see [`external`]. Its **external connection** speaks the
 //!   Agent Client Protocol; an **external update** is what it says of its work, an **external question** what it asks before a call.
 //! - **Launcher**: a command of the user's that runs agents somewhere else, as its **launcher settings** say; the **launcher folder** is
-//!   whether files go along, and **launchers** are all of a session. **Incoming changes** are those that are on their way back. A **remote agent** is one that runs there. A **folder state** is
-//!   files on their way; a **carried folder** is the worktree they come from and **came back** to, a **received folder** is what is worked in there.
+//!   whether files go along, an **rsync folder** where rsync puts them, and **launchers** are all of a session. **Incoming changes** are those that are on their way back. A **remote agent** is one that runs there. A **folder state** is
+//!   files on their way; a **carried folder** is the worktree they come from and **came back** to, a **received folder** is what is worked in there, and a **synced folder** what rsync keeps there.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 //! - **Spawn request**: what a subagent is started with. The **registry** has an **agent entry** for each; a **run handle**

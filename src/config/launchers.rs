@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::message::{ExternalProgram, LauncherFolder, LauncherSettings, is_variable};
+use crate::message::{ExternalProgram, LauncherFolder, LauncherSettings, RsyncFolder, is_variable};
 use crate::permission::shell_words;
 
 #[derive(Deserialize)]
@@ -14,10 +14,22 @@ use crate::permission::shell_words;
 pub(super) struct LauncherEntry {
     command: CommandLine,
     #[serde(default)]
-    folder: LauncherFolder,
+    folder: FolderWay,
+    to: Option<String>,
+    include: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
     at_once: Option<usize>,
     #[serde(default)]
     env: BTreeMap<String, String>,
+}
+
+#[derive(Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FolderWay {
+    #[default]
+    None,
+    Git,
+    Rsync,
 }
 
 #[derive(Deserialize)]
@@ -33,6 +45,19 @@ impl LauncherEntry {
         if let Some(name) = self.env.keys().find(|name| !is_variable(name)) {
             return Err(format!("`env` sets `{name}`, which is no variable"));
         }
+        let folder = match (self.folder, self.to) {
+            (FolderWay::Rsync, Some(to)) => {
+                let (include, exclude) = (self.include.unwrap_or_default(), self.exclude.unwrap_or_default());
+                LauncherFolder::Rsync(RsyncFolder::new(&to, include, exclude)?)
+            }
+            (FolderWay::Rsync, None) => return Err("`folder = \"rsync\"` needs `to`, such as \"big:/tmp\"".to_owned()),
+            (_, Some(_)) => return Err("`to` goes with `folder = \"rsync\"`".to_owned()),
+            _ if self.include.is_some() || self.exclude.is_some() => {
+                return Err("`include` and `exclude` go with `folder = \"rsync\"`".to_owned());
+            }
+            (FolderWay::None, None) => LauncherFolder::None,
+            (FolderWay::Git, None) => LauncherFolder::Git,
+        };
         let words = match self.command {
             CommandLine::Line(line) => shell_words(&line),
             CommandLine::Words(words) => words,
@@ -40,6 +65,6 @@ impl LauncherEntry {
         let mut words = words.into_iter();
         let command = words.next().unwrap_or_default();
         let program = ExternalProgram { command, args: words.collect(), env: self.env.into_iter().collect() };
-        LauncherSettings::new(name, program, self.folder, self.at_once)
+        LauncherSettings::new(name, program, folder, self.at_once)
     }
 }

@@ -95,7 +95,10 @@ pub fn config_schema() -> Value {
                 "required": ["command"],
                 "properties": {
                     "command": {"anyOf": [text, texts]},
-                    "folder": {"enum": ["none", "git"], "default": "none"},
+                    "folder": {"enum": ["none", "git", "rsync"], "default": "none"},
+                    "to": text,
+                    "include": texts,
+                    "exclude": texts,
                     "at_once": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 8},
                     "env": table_of(&text),
                 },

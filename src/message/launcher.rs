@@ -3,7 +3,7 @@
 //! Owns what one is called and how many run at once. Leaves starting it to others. Invariant: only the user's own settings name
 //! one, never those of a project, which may do no more than call it by its name.
 
-use serde::Deserialize;
+use std::path::{Component, Path};
 
 use super::ExternalProgram;
 
@@ -17,14 +17,71 @@ const MAX_NAME: usize = 40;
 const TAKEN: [&str; 4] = ["worktree", "none", "false", "true"];
 
 /// How the files of the project get to where an agent runs, and back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LauncherFolder {
     /// Not at all: it works with what it finds there.
     #[default]
     None,
     /// As a snapshot of git's, over the agent's own connection. What it changes comes back into a worktree.
     Git,
+    /// By rsync, whatever program works there. What it changes comes back into a worktree.
+    Rsync(RsyncFolder),
+}
+
+/// Where rsync puts the folders of agents, and what of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RsyncFolder {
+    /// A folder for theirs, as rsync names it: `host:/path`, or a path of this machine.
+    pub to: String,
+    /// What goes along besides, though git ignores it: paths from the root of the project. It does not come back.
+    pub include: Vec<String>,
+    /// What neither goes there nor comes back, as rsync's own patterns.
+    pub exclude: Vec<String>,
+}
+
+impl RsyncFolder {
+    /// Returns where the folders lie; else what is wrong with it.
+    ///
+    /// # Errors
+    /// Returns what is wrong, for people.
+    pub fn new(to: &str, include: Vec<String>, exclude: Vec<String>) -> Result<Self, String> {
+        let to = to.trim_end_matches('/');
+        let (host, path) = Self::split(to);
+        let is_clean = |text: &str| !text.chars().any(char::is_control);
+        let is_host = host.is_none_or(|host| !host.is_empty() && !host.starts_with('-') && !host.contains('/'));
+        let is_place = path.starts_with('/') && Path::new(path).components().all(|part| part != Component::ParentDir);
+        if !is_host || !is_place || !is_clean(to) {
+            return Err("`to` is a folder over there, such as \"big:/tmp\"".to_owned());
+        }
+        let is_inside = |path: &String| {
+            let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+            is_plain && !path.is_empty() && is_clean(path)
+        };
+        if let Some(path) = include.iter().find(|path| !is_inside(path)) {
+            return Err(format!(
+                "`include` has paths from the root of the project, which `{}` is not",
+                path.escape_debug()
+            ));
+        }
+        if let Some(pattern) = exclude.iter().find(|pattern| pattern.is_empty() || !is_clean(pattern)) {
+            return Err(format!("`exclude` has patterns of rsync's, which `{}` is not", pattern.escape_debug()));
+        }
+        Ok(Self { to: to.to_owned(), include, exclude })
+    }
+
+    /// Returns the path over there.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        Path::new(Self::split(&self.to).1)
+    }
+
+    /// Splits the name of a host off, if there is one.
+    fn split(to: &str) -> (Option<&str>, &str) {
+        match to.split_once(':') {
+            Some((host, path)) if !to.starts_with('/') => (Some(host), path),
+            _ => (None, to),
+        }
+    }
 }
 
 /// A launcher, as `[launchers.NAME]` describes it.

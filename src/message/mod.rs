@@ -56,7 +56,7 @@ pub use host::{HostError, HostPort, is_host_below, is_near_name};
 pub use id::{AgentId, MessageId};
 pub use json::escaped_json;
 pub use language_server::LanguageServerSettings;
-pub use launcher::{LauncherFolder, LauncherSettings};
+pub use launcher::{LauncherFolder, LauncherSettings, RsyncFolder};
 pub use list::split_list;
 pub use mention::{Mention, UserText, mentions};
 pub use path::{serialize_path, serialize_paths, without_dots};

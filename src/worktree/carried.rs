@@ -28,6 +28,8 @@ const MAX_FILES: usize = 500_000;
 /// Settings that hold for names from anywhere, whatever this system's file names are.
 const STRICT: [&str; 6] =
     ["-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.bigFileThreshold=16m"];
+/// Begins the names of folders for what comes back file by file.
+const LANDING: &str = ".belvedere-folder-";
 /// Begins the names of folders that came from elsewhere.
 const PREFIX: &str = "belvedere-folder-";
 
@@ -100,6 +102,57 @@ impl CarriedFolder {
         let call = git.call("writing what came back").args(STRICT).args(["read-tree", "--reset", "-u", &state.commit]);
         call.whole().run().await.map(drop)
     }
+
+    /// Makes an empty folder for what is to come back, which is gone with this value.
+    ///
+    /// # Errors
+    /// Returns that a disk does not take it.
+    pub async fn landing(&self) -> Result<TempDir, WorktreeError> {
+        let folder = self.worktree.claim.folder.clone();
+        blocking(move || {
+            let landing = tempfile::Builder::new().prefix(LANDING).tempdir_in(&folder);
+            landing.map_err(WorktreeError::disk(&folder, "written to"))
+        })
+        .await
+    }
+
+    /// Makes the files of the worktree those of a folder that came back. Returns the folders in it that are repositories of
+    /// their own, and stay behind like what git ignores.
+    ///
+    /// # Errors
+    /// Returns why it cannot; the worktree is then as it was.
+    pub async fn take_files(&self, folder: &Path, cancel: &CancellationToken) -> Result<Vec<PathBuf>, WorktreeError> {
+        let git = self.git(cancel).await?;
+        let Worktree { root, repository, git_dir, claim, .. } = &*self.worktree;
+        let there = Git::linked(&self.worktrees.program(&[root, repository])?, folder, git_dir, cancel).await?;
+        let snapshot = Snapshot::take(&there, folder, &claim.folder, Untracked::All).await?;
+        // On its way through a pack it is checked like what another git has sent.
+        let commit = commit_alone(&git, &snapshot.tree).await?;
+        let objects = git.call("packing what came back").args(["pack-objects", "--revs", "--thin", "--stdout", "-q"]);
+        let pack = objects.input(format!("{commit}\n^{}\n", self.worktree.base).into_bytes()).run().await?;
+        let state = FolderState { commit, pack: Arc::new(pack), left_out: snapshot.nested };
+        self.take(&state, cancel).await?;
+        Ok(state.left_out)
+    }
+}
+
+/// Returns `true` if what lies below a folder is more than anyone would have meant. Blocks.
+#[must_use]
+pub fn is_too_much(folder: &Path) -> bool {
+    let (mut left, mut folders) = (MAX_BYTES, vec![folder.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(facts) = entry.path().symlink_metadata() else { continue };
+            match left.checked_sub(if facts.is_file() { facts.len() } else { 0 }) {
+                Some(rest) => left = rest,
+                None => return true,
+            }
+            if facts.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    false
 }
 
 /// A folder that another machine has sent, for an agent to work in. It is gone with this value.

@@ -18,7 +18,7 @@ mod orphans;
 mod place;
 mod snapshot;
 
-pub use carried::{CarriedFolder, ReceivedFolder};
+pub use carried::{CarriedFolder, ReceivedFolder, is_too_much};
 pub use changes::{ChangedFile, WorktreeChangeKind, WorktreeChanges};
 pub use error::WorktreeError;
 pub use merge::{Conflict, Merged};

@@ -117,7 +117,7 @@ fn flags_are_those_of_the_command_line() {
     let pages = pages.collect::<Vec<_>>().join("\n");
     let mut named = flags(&pages);
     // Flags of other programs, in the examples.
-    for other in ["release", "path", "open", "oneline"] {
+    for other in ["release", "path", "open", "oneline", "rm"] {
         named.remove(other);
     }
     let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();

@@ -12,7 +12,7 @@ use futures::stream::FuturesUnordered;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::Talk;
+use super::{Talk, remote};
 use crate::agent::driver::early_status;
 use crate::agent::{EventKind, Status};
 use crate::external::{
@@ -53,8 +53,8 @@ impl<'a> Talk<'a> {
         // The program owes an answer, so that its silence counts.
         let end = run.watchdog.asking(self.exchanged(text, is_last)).await;
         match end {
-            ExchangeEnd::Lost(_) => {}
-            ExchangeEnd::Failed(_) => self.bring_all_back(false).await,
+            ExchangeEnd::Lost(_) if !self.outlives_connection() => {}
+            ExchangeEnd::Lost(_) | ExchangeEnd::Failed(_) => self.bring_all_back(false).await,
             ExchangeEnd::Ended(_) | ExchangeEnd::Interrupted(_) => self.bring_all_back(true).await,
         }
         end
@@ -103,6 +103,7 @@ impl<'a> Talk<'a> {
                 }
                 () = until(due), if due.is_some() => self.steps.flush().await,
                 () = until(look), if look.is_some() => self.look(),
+                fetched = remote::fetched(self.carrying.as_mut()) => self.take_fetched(fetched).await,
                 () = agent.inbox.woken(), if !agent.inbox.has_news() => {}
                 from = connection.next() => {
                     // Being there is no sign of life of its model or tool.

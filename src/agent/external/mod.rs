@@ -10,6 +10,7 @@ mod questions;
 mod recap;
 mod remote;
 mod steps;
+mod synced;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,6 +103,7 @@ pub(super) async fn work(run: &Run<'_>, external: &ExternalAgent, transcript: Tr
             None => connection.end().await,
         }
     }
+    talk.leave().await;
     run.agent.inbox.close();
     talk.conclude(end).await
 }

@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::synced::SyncedFolder;
 use super::{ExternalEnd, Talk};
 use crate::agent::{EventKind, StopCause};
 use crate::external::{CallKind, CallUpdate, CameBack, ExternalError, FromExternal};
-use crate::message::{Transcript, sanitize_line};
+use crate::message::{RsyncFolder, Transcript, sanitize_line};
 use crate::worktree::CarriedFolder;
 
 /// Shortest time between two looks at what has changed while it works.
@@ -39,6 +42,8 @@ pub struct RemoteAgent {
     pub restriction: Option<&'static str>,
     /// The worktree whose files it works on; `None` if it works with what is there.
     pub folder: Option<CarriedFolder>,
+    /// Where rsync puts them; `None` if they go over the agent's own connection.
+    pub rsync: Option<RsyncFolder>,
 }
 
 /// A folder that is being worked in somewhere else.
@@ -58,6 +63,44 @@ pub(super) struct Carrying<'a> {
     missing: Option<(String, bool)>,
     /// Folders that were said to be left out.
     left_out: Vec<PathBuf>,
+    /// What keeps it over there, if that is rsync.
+    synced: Option<Arc<SyncedFolder>>,
+    /// What rsync is fetching.
+    fetching: Option<Fetching>,
+}
+
+/// Something on its way here; the error says why it is not.
+type Fetching = BoxFuture<'static, Result<(), String>>;
+
+impl<'a> Carrying<'a> {
+    fn new(folder: &'a CarriedFolder, (root, since): (PathBuf, String), synced: Option<Arc<SyncedFolder>>) -> Self {
+        Self {
+            folder,
+            root,
+            since,
+            is_dirty: false,
+            is_asked: false,
+            next_look: Instant::now(),
+            missing: None,
+            left_out: Vec::new(),
+            synced,
+            fetching: None,
+        }
+    }
+
+    fn come_in(&mut self) {
+        self.is_asked = false;
+        self.next_look = Instant::now() + LOOK_INTERVAL;
+    }
+}
+
+/// Waits for what rsync fetches; for ever if that is nothing. May be given up and called again.
+pub(super) async fn fetched(carrying: Option<&mut Carrying<'_>>) -> Result<(), String> {
+    let Some(carrying) = carrying else { return std::future::pending().await };
+    let Some(fetching) = carrying.fetching.as_mut() else { return std::future::pending().await };
+    let fetched = fetching.await;
+    carrying.fetching = None;
+    fetched
 }
 
 impl Talk<'_> {
@@ -73,34 +116,44 @@ impl Talk<'_> {
             )));
         }
         let Some(folder) = &remote.folder else { return Ok(here) };
-        if !connection.takes_folders {
-            let why = "what works there takes no folder; start `belvedere acp` there, or set `folder = \"none\"`";
-            return Err(ExternalError::Refused(why.to_owned()));
-        }
-        let sending = async {
-            let packed = folder.pack(&self.agent.work.token()).await;
-            let state = packed.map_err(|error| ExternalError::Refused(format!("the files cannot be sent: {error}")))?;
-            let inside = folder.inside();
-            let root = connection.send_folder((&folder.name(), &inside), &state).await?;
-            Ok((root, state))
+        let cannot = |why: String| ExternalError::Refused(format!("the files cannot be sent: {why}"));
+        let project = self.agent.place.origin.clone();
+        let synced = match &remote.rsync {
+            Some(place) => {
+                let started = (&self.external.launch, &self.external.program);
+                let made = SyncedFolder::new(started, place, (folder, &project)).await;
+                Some(Arc::new(made.map_err(cannot)?))
+            }
+            None if connection.takes_folders => None,
+            None => {
+                let why = "what works there takes no folder; start `belvedere acp` there, or set `folder = \"rsync\"`";
+                return Err(ExternalError::Refused(why.to_owned()));
+            }
         };
-        let (root, state) = tokio::select! {
+        // Whatever becomes of sending it, it is to be removed.
+        self.carrying =
+            synced.clone().map(|synced| Carrying::new(folder, (synced.root(), String::new()), Some(synced)));
+        let sending = async {
+            if let Some(synced) = &synced {
+                synced.send(folder, &project).await.map_err(cannot)?;
+                return Ok(None);
+            }
+            let packed = folder.pack(&self.agent.work.token()).await;
+            let state = packed.map_err(|error| cannot(error.to_string()))?;
+            let root = connection.send_folder((&folder.name(), &folder.inside()), &state).await?;
+            Ok(Some((root, state)))
+        };
+        let sent = tokio::select! {
             biased;
             () = self.agent.work.cancelled() => return Err(ExternalError::Stopped),
             sent = sending => sent?,
         };
-        let cwd = crate::worktree::plain_join(&root, &folder.inside());
-        self.carrying = Some(Carrying {
-            folder,
-            root,
-            since: state.commit,
-            is_dirty: false,
-            is_asked: false,
-            next_look: Instant::now(),
-            missing: None,
-            left_out: state.left_out,
-        });
-        Ok(cwd)
+        if let Some((root, state)) = sent {
+            let carrying = Carrying::new(folder, (root, state.commit), None);
+            self.carrying = Some(Carrying { left_out: state.left_out, ..carrying });
+        }
+        let root = self.carrying.as_ref().map(|carrying| carrying.root.clone()).unwrap_or_default();
+        Ok(crate::worktree::plain_join(&root, &folder.inside()))
     }
 
     /// Returns the parts of the first prompt that say what the agent is.
@@ -136,6 +189,11 @@ impl Talk<'_> {
     pub(super) fn look(&mut self) {
         let (Some(carrying), Some(connection)) = (self.carrying.as_mut(), self.connection.as_mut()) else { return };
         carrying.is_dirty = false;
+        if let Some(synced) = carrying.synced.clone() {
+            carrying.is_asked = true;
+            carrying.fetching = Some(async move { synced.fetch().await }.boxed());
+            return;
+        }
         match connection.ask_changes(&carrying.since) {
             Ok(()) => carrying.is_asked = true,
             Err(error) => carrying.missing = Some(missing(&error)),
@@ -145,8 +203,7 @@ impl Talk<'_> {
     /// Puts what came back into the worktree.
     pub(super) async fn take_back(&mut self, came: CameBack) {
         let Some(carrying) = self.carrying.as_mut() else { return };
-        carrying.is_asked = false;
-        carrying.next_look = Instant::now() + LOOK_INTERVAL;
+        carrying.come_in();
         let state = match came {
             Ok(Some(state)) => state,
             Ok(None) => return carrying.missing = None,
@@ -157,17 +214,38 @@ impl Talk<'_> {
             Ok(()) => {
                 carrying.missing = None;
                 carrying.since = state.commit;
-                let new = state.left_out.iter().filter(|folder| !carrying.left_out.contains(folder));
-                let new: Vec<String> =
-                    new.map(|folder| sanitize_line(&folder.to_string_lossy()).into_owned()).collect();
-                if !new.is_empty() {
-                    carrying.left_out = state.left_out;
-                    let text =
-                        format!("Not brought back, because they are repositories of their own: {}.", new.join(", "));
-                    self.run.emit(EventKind::Notice { text }).await;
-                }
+                self.say_left_out(state.left_out).await;
             }
             Err(error) => carrying.missing = Some((error.to_string(), false)),
+        }
+    }
+
+    /// Puts what rsync has fetched into the worktree.
+    pub(super) async fn take_fetched(&mut self, fetched: Result<(), String>) {
+        let Some(carrying) = self.carrying.as_mut() else { return };
+        carrying.come_in();
+        let Some(synced) = carrying.synced.clone() else { return };
+        let taken = match fetched {
+            Ok(()) => carrying.folder.take_files(synced.here(), &CancellationToken::new()).await,
+            Err(why) => return carrying.missing = Some((why, true)),
+        };
+        match taken {
+            Ok(left_out) => {
+                carrying.missing = None;
+                self.say_left_out(left_out).await;
+            }
+            Err(error) => carrying.missing = Some((error.to_string(), false)),
+        }
+    }
+
+    async fn say_left_out(&mut self, left_out: Vec<PathBuf>) {
+        let Some(carrying) = self.carrying.as_mut() else { return };
+        let new = left_out.iter().filter(|folder| !carrying.left_out.contains(folder));
+        let new: Vec<String> = new.map(|folder| sanitize_line(&folder.to_string_lossy()).into_owned()).collect();
+        if !new.is_empty() {
+            carrying.left_out = left_out;
+            let text = format!("Not brought back, because they are repositories of their own: {}.", new.join(", "));
+            self.run.emit(EventKind::Notice { text }).await;
         }
     }
 
@@ -183,20 +261,49 @@ impl Talk<'_> {
         };
         let all = async {
             // What is on its way may have been asked for before the last change.
-            if self.carrying.as_ref().is_some_and(|carrying| carrying.is_asked) {
-                let came = self.came_back().await;
-                self.take_back(came).await;
-            }
+            self.come_back().await;
             self.look();
-            if self.carrying.as_ref().is_some_and(|carrying| carrying.is_asked) {
-                let came = self.came_back().await;
-                self.take_back(came).await;
-            }
+            self.come_back().await;
         };
         if timeout(limit, all).await.is_err()
             && let Some(carrying) = self.carrying.as_mut()
         {
             carrying.missing = Some((format!("nothing came within {} s", limit.as_secs()), true));
+        }
+    }
+
+    /// Returns `true` if what it has changed comes back even when its connection is lost.
+    pub(super) fn outlives_connection(&self) -> bool {
+        self.carrying.as_ref().is_some_and(|carrying| carrying.synced.is_some())
+    }
+
+    /// Waits for what was asked for, and takes it in.
+    async fn come_back(&mut self) {
+        let Some(carrying) = self.carrying.as_mut().filter(|carrying| carrying.is_asked) else { return };
+        if carrying.fetching.is_some() {
+            let fetched = fetched(Some(carrying)).await;
+            return self.take_fetched(fetched).await;
+        }
+        let came = self.came_back().await;
+        self.take_back(came).await;
+    }
+
+    /// Removes the folder over there, unless there is something in it that is not here.
+    pub(super) async fn leave(&mut self) {
+        let Some(carrying) = self.carrying.as_mut() else { return };
+        carrying.fetching = None;
+        let Some(synced) = carrying.synced.clone() else { return };
+        let limit = if self.agent.cancel.cause() == Some(StopCause::Quit) { QUITTING } else { STOPPED };
+        let why = match &carrying.missing {
+            Some(_) => Some("what it changed there is not all here".to_owned()),
+            None => match timeout(limit, synced.remove()).await {
+                Ok(removed) => removed.err(),
+                Err(_) => Some(format!("no answer within {} s", limit.as_secs())),
+            },
+        };
+        if let Some(why) = why {
+            let text = format!("Left over there: {} ({}).", sanitize_line(&synced.there()), sanitize_line(&why));
+            self.run.emit(EventKind::Notice { text }).await;
         }
     }
 
@@ -236,8 +343,11 @@ impl Talk<'_> {
     /// Says that the connection was lost.
     pub(super) fn lost_words(&self, why: &str) -> String {
         let launcher = self.external.remote.as_ref().map_or("it", |remote| &remote.launcher);
-        let back =
-            if self.carrying.is_some() { " What it had changed until shortly before is in the worktree." } else { "" };
+        let back = match &self.carrying {
+            None => "",
+            Some(carrying) if carrying.synced.is_some() => "",
+            Some(_) => " What it had changed until shortly before is in the worktree.",
+        };
         format!("The connection to {launcher} was lost ({why}).{back} Resume it to go on.")
     }
 

@@ -51,7 +51,15 @@ pub(super) fn launchers(bootstrap: &Bootstrap) -> Vec<Finding> {
             let words = format!("{name}: its program `{command}` is not there: install it, or write its whole path");
             return Finding::new(FindingState::Broken, words);
         }
-        let files = if *folder == LauncherFolder::Git { ", with the project's files" } else { "" };
+        let files = match folder {
+            LauncherFolder::None => "",
+            LauncherFolder::Git => ", with the project's files",
+            LauncherFolder::Rsync(_) if search.find("rsync").is_some() => ", with the project's files, by rsync",
+            LauncherFolder::Rsync(_) => {
+                let words = format!("{name}: rsync is not there: install it, here and where the agents run");
+                return Finding::new(FindingState::Broken, words);
+            }
+        };
         Finding::new(FindingState::Ok, format!("{name}: {line} ({at_once} at once{files})"))
     };
     let found: Vec<Finding> = bootstrap.config.launchers.iter().map(finding).collect();

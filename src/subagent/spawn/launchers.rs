@@ -138,6 +138,10 @@ impl Tree {
             prompt,
             restriction: restrictions.into_iter().find_map(|(is_set, what)| is_set.then_some(what)),
             folder: None,
+            rsync: match &launcher.settings.folder {
+                LauncherFolder::Rsync(place) => Some(place.clone()),
+                LauncherFolder::None | LauncherFolder::Git => None,
+            },
         }
     }
 
@@ -176,7 +180,7 @@ impl Tree {
 impl Launcher {
     /// Returns `true` if its agents work in a worktree, whose files are sent.
     pub(in crate::subagent) fn takes_files(&self) -> bool {
-        self.settings.folder == LauncherFolder::Git
+        self.settings.folder != LauncherFolder::None
     }
 }
 

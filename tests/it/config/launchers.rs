@@ -1,6 +1,6 @@
 //! `[launchers.NAME]`: what runs agents somewhere else.
 
-use belvedere::message::{ExternalProgram, LauncherFolder, LauncherSettings};
+use belvedere::message::{ExternalProgram, LauncherFolder, LauncherSettings, RsyncFolder};
 
 use super::Place;
 
@@ -32,13 +32,36 @@ fn a_launcher_is_a_line_or_a_list_of_words() {
 }
 
 #[test]
+fn rsync_is_told_where_and_what() {
+    let text =
+        "[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"me@big:/var/tmp/\"\ninclude = [\"data/set\"]\n";
+    let loaded = Place::new().user(text).load();
+    assert_eq!(loaded.diagnostics, []);
+    let place = RsyncFolder { to: "me@big:/var/tmp".into(), include: vec!["data/set".into()], exclude: Vec::new() };
+    assert_eq!(place.path(), std::path::Path::new("/var/tmp"));
+    assert_eq!(loaded.config.launchers[0].folder, LauncherFolder::Rsync(place));
+}
+
+#[test]
 fn what_makes_no_launcher_is_named_and_skipped() {
     for (text, words) in [
         ("[launchers.a]\nfolder = \"git\"\n", "missing field `command`"),
         ("[launchers.a]\ncommand = \"\"\n", "`command` is the program and its arguments"),
         ("[launchers.a]\ncommand = 3\n", "`command` is a line, or a list of its words"),
         ("[launchers.a]\ncommand = \"./run acp\"\n", "a name in PATH or an absolute path"),
-        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\n", "unknown variant `rsync`"),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"scp\"\n", "unknown variant `scp`"),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\n", "needs `to`"),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"big:work\"\n", "`to` is a folder over there"),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"big::all/work\"\n", "`to` is a folder over there"),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"-e sh:/tmp\"\n", "`to` is a folder over there"),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"/a/../b\"\n", "`to` is a folder over there"),
+        ("[launchers.a]\ncommand = \"x\"\nto = \"big:/tmp\"\n", "`to` goes with `folder = \"rsync\"`"),
+        ("[launchers.a]\ncommand = \"x\"\nexclude = []\n", "go with `folder = \"rsync\"`"),
+        (
+            "[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"/t\"\ninclude = [\"../a\"]\n",
+            "which `../a` is not",
+        ),
+        ("[launchers.a]\ncommand = \"x\"\nfolder = \"rsync\"\nto = \"/t\"\nexclude = [\"\"]\n", "which `` is not"),
         ("[launchers.a]\ncommand = \"x\"\nat_once = 0\n", "`at_once` is a number from 1 to 10000"),
         ("[launchers.a]\ncommand = \"x\"\nhost = \"y\"\n", "unknown field `host`"),
         ("[launchers.a]\ncommand = \"x\"\nenv = { \"A-B\" = \"y\" }\n", "`A-B`, which is no variable"),

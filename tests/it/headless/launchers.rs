@@ -22,6 +22,11 @@ use crate::support::git;
 
 const AGENT: &str = "---\nname: rewriter\ndescription: d\ntools: Read, Edit, Bash\n---\nYou rewrite.";
 
+/// Does what comes back, what stays behind, and what should not be there.
+const MIXED: &str = "mkdir -p new built .git/hooks && git init -q nested && echo one > new/file.txt && cat ignored/data > new/data.txt && \
+                     echo x > built/x && echo x > nested/x && echo x > .git/hooks/post-checkout && \
+                     mkdir .GIT && echo x > .GIT/config && rm tests/shop.rs && ln -s new/file.txt link";
+
 /// What the models of a test are told, and when a task that waits may end.
 #[derive(Clone, Default)]
 struct Told {
@@ -54,18 +59,19 @@ async fn answer(State(told): State<Told>, body: Bytes) -> Response {
             0 if first.contains("and sleep") => call("Bash", json!({"command": "echo $$ > \"$PIDS\"; sleep 1000"})),
             0 => read(),
             1 => edit("A shop", "The shop"),
+            2 if first.contains("and xpause") || first.contains("and xmix") => call("Bash", json!({"command": MIXED})),
             2 => call(
                 "Bash",
                 json!({"command": "mkdir new && echo one > new/file.txt && rm tests/shop.rs && git status --short"}),
             ),
-            3 if first.contains("and hang") => {
+            3 if first.contains("and hang") || first.contains("and xpause") => {
                 told.go.notified().await;
                 done()
             }
             _ => done(),
         }
     } else if turn == 0 {
-        let how = ["hang", "sleep"].into_iter().find(|how| first.contains(how)).unwrap_or("end");
+        let how = ["hang", "sleep", "xpause", "xmix"].into_iter().find(|how| first.contains(how)).unwrap_or("end");
         let prompt = format!("WHAT: rewrite the shop and {how}. WHERE: src/lib.rs. RETURN: one word.");
         let there = if first.contains("nowhere") { "nowhere" } else { "there" };
         call(
@@ -88,6 +94,22 @@ struct Elsewhere {
 
 impl Elsewhere {
     async fn new() -> Self {
+        Self::with(|_| "folder = \"git\"".to_owned()).await
+    }
+
+    /// As [`Self::new`], with files that rsync takes there.
+    async fn by_rsync() -> Self {
+        let elsewhere = Self::with(|place| {
+            format!("folder = \"rsync\"\nto = \"{place}/tmp/folders\"\ninclude = [\"ignored\"]\nexclude = [\"built\"]")
+        });
+        let elsewhere = elsewhere.await;
+        elsewhere.bench.file(".gitignore", "ignored\n");
+        elsewhere.bench.file("ignored/data", "data\n");
+        elsewhere.bench.file("built/kept", "kept\n");
+        elsewhere
+    }
+
+    async fn with(folder: impl Fn(&str) -> String) -> Self {
         let (bench, there) = (Bench::new(), tempfile::tempdir().unwrap());
         git(bench.project.path(), ["init", "-q", "-b", "main"]);
         git(bench.project.path(), ["add", "-A"]);
@@ -100,10 +122,11 @@ impl Elsewhere {
             std::fs::create_dir(there.path().join(name)).unwrap();
         }
         let place = there.path().display();
+        let folder = folder(&place.to_string());
         let program = env!("CARGO_BIN_EXE_belvedere");
         let settings = format!(
             "[launchers.there]\ncommand = [\"sh\", \"-c\", 'echo $$ > \"$AGENT_PID\"; exec \"{program}\" acp --model anthropic/opus \
-             --permission-mode bypassPermissions']\nfolder = \"git\"\nat_once = 2\n\
+             --permission-mode bypassPermissions']\n{folder}\nat_once = 2\n\
              [launchers.there.env]\nHOME = \"{place}/home\"\nTMPDIR = \"{place}/tmp\"\nANTHROPIC_API_KEY = \"k\"\n\
              ANTHROPIC_BASE_URL = \"{base}\"\nBELVEDERE_SANDBOX_ENABLED = \"false\"\nAGENT_PID = \"{place}/agent\"\n\
              PIDS = \"{place}/pids\"\nBELVEDERE_TOOLS_ENVIRONMENT = \"PIDS\"\n"
@@ -132,8 +155,9 @@ impl Elsewhere {
 
     /// Returns what is left of folders that were sent there.
     fn left(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.there.path().join("tmp")).unwrap();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        let places = ["tmp", "tmp/folders"].map(|name| std::fs::read_dir(self.there.path().join(name)));
+        let entries = places.into_iter().flatten().flatten().map(|entry| entry.unwrap().path());
+        entries.filter(|path| !path.ends_with("folders")).collect()
     }
 
     /// Returns the first messages that agents were given there.
@@ -259,6 +283,84 @@ async fn one_that_nobody_has_set_up_is_refused_by_name() {
         let tool = requests[0]["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "Agent").unwrap();
         assert_eq!(tool["input_schema"]["properties"]["isolation"]["enum"], json!(["worktree", "there"]));
         assert_eq!(session.end().0, 0);
+    })
+    .await
+    .unwrap();
+}
+
+/// Returns `true` if rsync is here; else asserts that its absence is said.
+fn has_rsync(session: &mut Session) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_here = std::env::split_paths(&path).any(|folder| folder.join("rsync").is_file());
+    if !is_here {
+        let failed = session.until("rewriter-1: failed");
+        assert!(
+            failed.contains("rsync is not installed here; `folder = \"rsync\"` needs it on both sides"),
+            "{failed}"
+        );
+    }
+    is_here
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_rsync_has_taken_there_comes_back_like_a_strangers_and_is_merged() {
+    let elsewhere = Elsewhere::by_rsync().await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = elsewhere.session();
+        session.line("rewrite it and xmix");
+        if !has_rsync(&mut session) {
+            return;
+        }
+        session.until("Not brought back, because they are repositories of their own: nested.");
+        session.until("worktree kept, not merged: 5 files");
+        session.line("/merge rewriter-1");
+        session.until("merged into the project, not committed · 5 files: ");
+        assert!(elsewhere.shop().contains("The shop"));
+        let project = elsewhere.bench.project.path();
+        assert_eq!(
+            std::fs::read_to_string(project.join("new/data.txt")).unwrap(),
+            "data\n",
+            "what git ignores went along"
+        );
+        assert!(elsewhere.in_project("new/file.txt") && !elsewhere.in_project("tests/shop.rs"));
+        assert_eq!(std::fs::read_link(project.join("link")).unwrap(), PathBuf::from("new/file.txt"));
+        for left_out in ["nested", ".GIT/config", "built/x", ".git/hooks/post-checkout"] {
+            assert!(!elsewhere.in_project(left_out), "{left_out}");
+        }
+        assert!(elsewhere.in_project("built/kept") && elsewhere.in_project("ignored/data"));
+        assert_eq!(session.end().0, 0);
+        assert!(gone(&elsewhere.written("agent").unwrap()));
+        assert_eq!(elsewhere.left(), Vec::<PathBuf>::new(), "its folder is gone");
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_rsync_has_taken_there_outlives_the_agents_connection() {
+    let elsewhere = Elsewhere::by_rsync().await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = elsewhere.session();
+        session.line("rewrite it and xpause");
+        if !has_rsync(&mut session) {
+            return;
+        }
+        session.until("rewriter-1: Bash mkdir");
+        let pid = elsewhere.written("agent").unwrap();
+        kill(Pid::from_raw(pid.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
+        let ended = session.until("rewriter-1: interrupted");
+        assert!(ended.contains("The connection to there was lost"), "{ended}");
+        // Whether its command was at work or done, rsync fetches all that is there.
+        session.until("worktree kept, not merged: 5 files");
+        session.line("/resume rewriter-1 make it better still");
+        session.until("rewriter-1: done");
+        session.until("worktree kept, not merged: ");
+        session.line("/merge rewriter-1");
+        session.until("merged into the project, not committed · 5 files: ");
+        assert!(elsewhere.shop().contains("The best shop"));
+        assert_eq!(session.end().0, 0);
+        assert_eq!(elsewhere.left(), Vec::<PathBuf>::new(), "both of its folders are gone");
+        elsewhere.told.go.notify_waiters();
     })
     .await
     .unwrap();
