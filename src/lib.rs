@@ -116,7 +116,8 @@
 //! - **Report review**: whether a report is looked at before it is read. A **side model** is asked beside a conversation: for
 //!   a summary, or to judge a report, which may leave a doubt. The **review log** is what was asked of reports, and answered.
 //! - **External agent**: another program that does a subagent's work, see [`external`]. Its **external connection** speaks the
-//!   Agent Client Protocol; an **external update** is what it says of its work, an **external question** what it asks before a call.
+//!   Agent Client Protocol; an **external update** is what it says of its work, an **external question** what it asks before a call, an **offered server** a
+//!   server of tools that it is handed on.
 //! - **Launcher**: a command of the user's that runs agents somewhere else, as its **launcher settings** say; the **launcher folder** is
 //!   whether files go along, an **rsync folder** where rsync puts them, and **launchers** are all of a session. **Incoming changes** are those that are on their way back. A **remote agent** is one that runs there. A **folder state** is
 //!   files on their way; a **carried folder** is the worktree they come from and **came back** to, a **received folder** is what is worked in there, and a **synced folder** what rsync keeps there.

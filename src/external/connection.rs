@@ -18,12 +18,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::folder::{CameBack, IncomingChanges};
 use super::lines::{Frame, Lines, RpcError, answer_line, call_line, refusal_line, write};
+use super::prompt::{PromptEnd, prompt_blocks, prompt_end};
 use super::request::{ExternalQuestion, ExternalRequest, RequestToken};
+use super::servers::OfferedServer;
 use super::silence::{SilenceWatch, due};
-use super::update::{ExternalUpdate, MAX_TOKENS};
+use super::update::ExternalUpdate;
 use super::{ExternalError, ExternalStart, LaunchExternal};
 use crate::launched::{ProgramLog, RunningProgram};
-use crate::message::{Usage, extension, sanitize_line};
+use crate::message::{Attachment, extension, sanitize_line};
 
 /// How long a program may take to start: `npx` may have to fetch it first.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -53,6 +55,8 @@ pub struct ExternalSession {
     pub id: String,
     /// Whether it knows what was said before.
     pub is_again: bool,
+    /// The servers that it cannot reach, by their names.
+    pub left_out: Vec<String>,
 }
 
 /// What comes from the program after a prompt.
@@ -69,27 +73,6 @@ pub enum FromExternal {
     /// It answers again.
     Heard,
     Closed(ExternalError),
-}
-
-/// How a prompt has ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PromptEnd {
-    pub stop: PromptStop,
-    /// What it has used, where the program says so.
-    pub usage: Option<Usage>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptStop {
-    Done,
-    /// The model's reply was cut off.
-    MaxTokens,
-    /// The program lets itself ask its model no more.
-    MaxRequests,
-    Refused,
-    Cancelled,
-    /// Something that the protocol does not know.
-    Unknown,
 }
 
 enum Incoming {
@@ -115,6 +98,9 @@ pub struct ExternalConnection {
     prompt: Option<i64>,
     can_load: bool,
     can_resume: bool,
+    can_reach: acp::McpCapabilities,
+    /// Whether it takes images in prompts.
+    pub takes_images: bool,
     /// Whether it takes a folder to work in.
     pub takes_folders: bool,
     /// Whether it works as an agent that is described to it.
@@ -166,6 +152,8 @@ impl ExternalConnection {
             prompt: None,
             can_load: false,
             can_resume: false,
+            can_reach: acp::McpCapabilities::default(),
+            takes_images: false,
             takes_folders: false,
             takes_agents: false,
             silence: None,
@@ -197,6 +185,8 @@ impl ExternalConnection {
         }
         self.can_load = said.agent_capabilities.load_session;
         self.can_resume = said.agent_capabilities.session_capabilities.resume.is_some();
+        self.can_reach = said.agent_capabilities.mcp_capabilities.clone();
+        self.takes_images = said.agent_capabilities.prompt_capabilities.image;
         let beyond = |name: &str| said.agent_capabilities.meta.as_ref().is_some_and(|meta| meta.contains_key(name));
         (self.takes_folders, self.takes_agents) = (beyond(extension::FOLDERS), beyond(extension::AGENTS));
         // Whatever one of ours makes of the question, it answers.
@@ -206,7 +196,8 @@ impl ExternalConnection {
         Ok(())
     }
 
-    /// Opens a session in a folder, or goes on with one. A new one works as the agent, if one is described.
+    /// Opens a session in a folder, or goes on with one, and hands it those of the servers that the program can reach. A new one
+    /// works as the agent, if one is described.
     ///
     /// # Errors
     /// Returns why there is none.
@@ -215,15 +206,19 @@ impl ExternalConnection {
         cwd: &Path,
         start: &SessionStart,
         agent: Option<&Value>,
+        servers: &[OfferedServer],
     ) -> Result<ExternalSession, ExternalError> {
+        let (within, beyond): (Vec<_>, Vec<_>) = servers.iter().partition(|server| server.is_within(&self.can_reach));
+        let left_out = beyond.into_iter().map(|server| server.name().to_owned()).collect();
+        let servers: Vec<acp::McpServer> = within.into_iter().map(OfferedServer::wire).collect();
         if let SessionStart::Again(id) = start
-            && self.load(id, cwd).await?
+            && self.load(id, cwd, &servers).await?
         {
             self.session.clone_from(id);
-            return Ok(ExternalSession { id: id.clone(), is_again: true });
+            return Ok(ExternalSession { id: id.clone(), is_again: true, left_out });
         }
         let meta = agent.map(|agent| acp::Meta::from_iter([(extension::AGENTS.to_owned(), agent.clone())]));
-        let new = acp::NewSessionRequest::new(cwd).meta(meta);
+        let new = acp::NewSessionRequest::new(cwd).mcp_servers(servers).meta(meta);
         let opened = match self.request("session/new", &new, SESSION_LIMIT).await {
             Err(ExternalError::SignIn(why)) => {
                 let Some(method) = self.key_method.clone() else { return Err(ExternalError::SignIn(why)) };
@@ -234,12 +229,12 @@ impl ExternalConnection {
         };
         let opened: acp::NewSessionResponse = read_answer("session/new", opened?)?;
         self.session = opened.session_id.0.to_string();
-        Ok(ExternalSession { id: self.session.clone(), is_again: false })
+        Ok(ExternalSession { id: self.session.clone(), is_again: false, left_out })
     }
 
     /// Loads a session, if that is possible; only a lost connection is an error.
-    async fn load(&mut self, id: &str, cwd: &Path) -> Result<bool, ExternalError> {
-        let params = json!({"sessionId": id, "cwd": cwd, "mcpServers": []});
+    async fn load(&mut self, id: &str, cwd: &Path, servers: &[acp::McpServer]) -> Result<bool, ExternalError> {
+        let params = json!({"sessionId": id, "cwd": cwd, "mcpServers": servers});
         let method = match (self.can_resume, self.can_load) {
             (true, _) => "session/resume",
             (false, true) => "session/load",
@@ -255,12 +250,12 @@ impl ExternalConnection {
         }
     }
 
-    /// Asks something. What comes of it is said by [`ExternalConnection::next`].
+    /// Asks something, and shows it these images. What comes of it is said by [`ExternalConnection::next`].
     ///
     /// # Errors
     /// Returns that it does not read what it is told.
-    pub fn prompt(&mut self, text: &str) -> Result<(), ExternalError> {
-        let params = json!({"sessionId": self.session, "prompt": [{"type": "text", "text": text}]});
+    pub fn prompt(&mut self, text: &str, images: &[Attachment]) -> Result<(), ExternalError> {
+        let params = json!({"sessionId": self.session, "prompt": prompt_blocks(text, images)});
         self.prompt = Some(self.send_request("session/prompt", &params)?);
         Ok(())
     }
@@ -409,33 +404,6 @@ impl RunningProgram for Gone {
     fn end(self: Box<Self>) -> futures::future::BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
-}
-
-fn prompt_end(answer: &Value) -> PromptEnd {
-    let stop = match answer.get("stopReason").and_then(Value::as_str) {
-        Some("max_tokens") => PromptStop::MaxTokens,
-        Some("max_turn_requests") => PromptStop::MaxRequests,
-        Some("refusal") => PromptStop::Refused,
-        Some("cancelled") => PromptStop::Cancelled,
-        Some("end_turn") => PromptStop::Done,
-        _ => PromptStop::Unknown,
-    };
-    let count = |usage: &Value, key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default().min(MAX_TOKENS);
-    let told = answer.get("usage").filter(|usage| usage.is_object()).map(|usage| Usage {
-        input: count(usage, "inputTokens"),
-        output: count(usage, "outputTokens"),
-        cache_read: count(usage, "cachedReadTokens"),
-        cache_write: count(usage, "cachedWriteTokens"),
-        unknown: usage.get("_meta").is_some_and(|meta| meta.get(extension::UNKNOWN_USAGE).is_some()),
-        ..Usage::default()
-    });
-    // Gemini CLI says it in its own way.
-    let counted = || {
-        let tokens = answer.pointer("/_meta/quota/token_count").filter(|tokens| tokens.is_object())?;
-        let (input, output) = (count(tokens, "input_tokens"), count(tokens, "output_tokens"));
-        Some(Usage { input, output, ..Usage::default() })
-    };
-    PromptEnd { stop, usage: told.or_else(counted) }
 }
 
 /// Reads what the program says, as fast as it is taken in.

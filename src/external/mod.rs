@@ -11,7 +11,9 @@
 mod connection;
 mod folder;
 mod lines;
+mod prompt;
 mod request;
+mod servers;
 mod silence;
 mod update;
 
@@ -24,9 +26,11 @@ use futures::future::BoxFuture;
 use crate::launched::LaunchedProgram;
 use crate::message::ExternalProgram;
 
-pub use connection::{ExternalConnection, ExternalSession, FromExternal, PromptEnd, PromptStop, SessionStart};
+pub use connection::{ExternalConnection, ExternalSession, FromExternal, SessionStart};
 pub use folder::CameBack;
+pub use prompt::{PromptEnd, PromptStop};
 pub use request::{ExternalQuestion, ExternalRequest, RequestToken};
+pub use servers::OfferedServer;
 pub use update::{CallDiff, CallKind, CallStatus, CallUpdate, ExternalUpdate, PlanStep};
 
 /// What is to be started.

@@ -123,6 +123,12 @@ impl McpServers {
         self.all().iter().map(|server| (server.config().name.clone(), server.state())).collect()
     }
 
+    /// Returns how each is configured. Values may be secrets.
+    #[must_use]
+    pub fn configs(&self) -> Vec<McpConfig> {
+        self.all().iter().map(|server| server.config().clone()).collect()
+    }
+
     /// Returns what is known of each.
     #[must_use]
     pub fn facts(&self) -> Vec<McpFacts> {

@@ -182,6 +182,13 @@ impl Permissions {
         self.rules.leave_below(prefix) && !state.ruleset.takes_away(&format!("{prefix}*"))
     }
 
+    /// Returns `true` if lists and rules leave every tool whose name begins so, and none of them is to be asked about: of what is
+    /// handed on to others, no call is seen here.
+    pub fn may_hand_on_below(&self, prefix: &str) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.leave_all_below(prefix) && !state.ruleset.limits_below(prefix)
+    }
+
     /// Returns `true` if agents of a kind may be started.
     pub fn allow_kind(&self, kind: &str) -> bool {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);

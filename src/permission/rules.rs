@@ -41,6 +41,14 @@ impl Rules {
         self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_clear() && may_name_below(rule, prefix)))
     }
 
+    /// Returns `true` if the lists leave every tool whose name begins so.
+    pub(super) fn leave_all_below(&self, prefix: &str) -> bool {
+        let all = format!("{prefix}*");
+        let names = |list: &Arc<[Rule]>| list.iter().any(|rule| rule.is_clear() && rule.is_whole() && rule.names(&all));
+        let forbidden = self.forbidden.iter().flat_map(|list| list.iter());
+        self.allowed.iter().all(names) && !forbidden.into_iter().any(|rule| may_name_below(rule, prefix))
+    }
+
     /// Returns `true` if an entry is about reading some paths only.
     pub(super) fn name_paths_to_read(&self) -> bool {
         self.any(Rule::names_paths_to_read)
@@ -105,7 +113,7 @@ fn quoted(texts: &[&str]) -> String {
 }
 
 /// Returns `true` if an entry may name a tool whose name begins so.
-fn may_name_below(rule: &Rule, prefix: &str) -> bool {
+pub(super) fn may_name_below(rule: &Rule, prefix: &str) -> bool {
     let (pattern, prefix) = (rule.tool().to_ascii_lowercase(), prefix.to_ascii_lowercase());
     match pattern.split_once('*') {
         Some((fixed, _)) => fixed.starts_with(&prefix) || prefix.starts_with(fixed),

@@ -14,6 +14,7 @@ use super::commands::{plain_commands, runs_reader};
 use super::grants::{shell_words, trimmed};
 use super::reading::is_filter;
 use super::rule::{Rule, Verdict};
+use super::rules::may_name_below;
 use super::{Access, AccessKind, Confinement, Project};
 use crate::message::sanitize_line;
 
@@ -186,6 +187,12 @@ impl RuleSet {
     #[must_use]
     pub fn takes_away(&self, tool: &str) -> bool {
         self.of(RuleEffect::Deny).any(|rule| rule.rule.takes_away(tool))
+    }
+
+    /// Returns `true` if some tool whose name begins so is denied, or asked about.
+    pub(super) fn limits_below(&self, prefix: &str) -> bool {
+        let rules = self.of(RuleEffect::Deny).chain(self.of(RuleEffect::Ask));
+        rules.into_iter().any(|rule| may_name_below(&rule.rule, prefix))
     }
 
     /// Returns the globs of absolute paths that nothing may read or, if `writing`, write; what lies below is meant too.

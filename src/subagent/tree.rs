@@ -370,8 +370,12 @@ impl Tree {
         template.map(|template| template.own.capabilities.servers.clone()).unwrap_or_default()
     }
 
-    /// Starts the MCP servers of a subagent's own, and returns it with their tools; `None` if it has none.
+    /// Starts the MCP servers of a subagent's own, and returns it with their tools; `None` if it has none, or is another
+    /// program, which starts them itself.
     pub(in crate::subagent) async fn with_own_servers(&self, agent: &Agent, servers: &AgentServers) -> Option<Agent> {
+        if agent.external.is_some() {
+            return None;
+        }
         let begun = tokio::select! {
             biased;
             () = agent.work.cancelled() => false,

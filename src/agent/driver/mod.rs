@@ -18,6 +18,7 @@ use futures::future::{FusedFuture as _, join3};
 
 use self::fallback::may_be_mended;
 pub(super) use self::judge::doubt;
+pub(super) use self::request::{MAX_PICTURES, fitting};
 use self::room::RoomState;
 pub(super) use self::words::{early_status, last_turn_words, stop_words};
 use self::words::{limit_words, shorter};

@@ -12,7 +12,7 @@ use crate::provider::Request;
 use crate::tool::ToolSet;
 
 /// Pictures of one request: services take less of each where there are more.
-const MAX_PICTURES: usize = 20;
+pub(in crate::agent) const MAX_PICTURES: usize = 20;
 /// Documents among them: with 20 pages in each, as many pages as services take.
 const MAX_DOCUMENTS: usize = 5;
 /// Bytes of them all, in base64: services take requests of 32 MB, about.
@@ -82,7 +82,7 @@ impl Driver<'_> {
 }
 
 /// Returns those of the pictures that fit into a request, of these numbers the first.
-fn fitting(mut found: Attachments, numbers: &[u32]) -> Attachments {
+pub(in crate::agent) fn fitting(mut found: Attachments, numbers: &[u32]) -> Attachments {
     let (mut bytes, mut documents) = (0, 0);
     let first = numbers.iter().take_while(|number| {
         if let Some(one) = found.get(number) {

@@ -62,7 +62,8 @@ impl<'a> Talk<'a> {
 
     async fn exchanged(&mut self, text: &str, is_last: bool) -> ExchangeEnd {
         let agent = self.agent;
-        if let Err(end) = self.connection(|connection| connection.prompt(text)) {
+        let images = self.shown_with(text).await;
+        if let Err(end) = self.connection(|connection| connection.prompt(text, &images)) {
             return end;
         }
         self.owed = Some(0);

@@ -6,6 +6,7 @@
 
 mod calls;
 mod exchange;
+mod pictures;
 mod questions;
 mod recap;
 mod remote;
@@ -26,11 +27,12 @@ use super::inbox::{IdleState, InboxMessage};
 use super::run::Run;
 use super::{Agent, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::external::{
-    ExternalConnection, ExternalError, ExternalSession, ExternalStart, LaunchExternal, PromptStop, SessionStart,
+    ExternalConnection, ExternalError, ExternalSession, ExternalStart, LaunchExternal, OfferedServer, PromptStop,
+    SessionStart,
 };
 use crate::hook::HookEvent;
 use crate::message::format::millis;
-use crate::message::{ExternalProgram, Message, Transcript, sanitize_line};
+use crate::message::{ExternalProgram, Message, Transcript, sanitize_line, without_picture_marks};
 
 /// How often in a row hooks may keep it from ending.
 const MAX_KEPT_GOING: u32 = 8;
@@ -47,6 +49,8 @@ pub struct ExternalAgent {
     pub launch: LaunchExternal,
     /// The session that the program keeps, by its own name for it. Clones share it.
     pub session: ExternalSessionName,
+    /// The servers of tools that it is handed on.
+    pub servers: Arc<[OfferedServer]>,
     /// What it takes if the program works somewhere else.
     pub remote: Option<RemoteAgent>,
 }
@@ -189,13 +193,19 @@ impl<'a> Talk<'a> {
         self.connection = Some(opened.map_err(|error| self.failed(&error))?);
         let session = self.begin().await.map_err(|error| self.failed(&error))?;
         self.run.watchdog.heartbeat();
+        if !session.left_out.is_empty() {
+            let (program, names) = (sanitize_line(called(self.external)), session.left_out.join(", "));
+            let text = format!("{program} cannot reach these MCP servers and does without: {}.", sanitize_line(&names));
+            self.run.emit(EventKind::Notice { text }).await;
+        }
         self.external.session.set(&session.id);
         self.run.emit(EventKind::ExternalSession { name: session.id.clone() }).await;
         let mut parts = Vec::new();
         if session.is_again {
             parts.extend(last_message(self.steps.transcript()));
         } else {
-            parts.extend(self.introduction());
+            // What it is told of itself shows no picture.
+            parts.extend(self.introduction().iter().map(|part| without_picture_marks(part)));
             parts.extend(remote::again(self.steps.transcript(), self.carrying.is_some()));
             parts.extend(recap::opening(self.steps.transcript()));
         }
@@ -222,7 +232,7 @@ impl<'a> Talk<'a> {
         tokio::select! {
             biased;
             () = self.agent.work.cancelled() => Err(ExternalError::Stopped),
-            began = connection.begin(&cwd, &start, described) => began,
+            began = connection.begin(&cwd, &start, described, &self.external.servers) => began,
         }
     }
 

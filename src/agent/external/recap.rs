@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::message::{Message, Transcript};
+use crate::message::{Message, Transcript, without_picture_marks};
 use crate::tool::bound_text;
 
 /// Characters of what went before.
@@ -22,7 +22,7 @@ pub(super) fn opening(transcript: &Transcript) -> Vec<String> {
             Message::Assistant(reply) => {
                 let text = reply.text();
                 if !text.trim().is_empty() {
-                    let _ = write!(before, "\n[You said]\n{text}\n");
+                    let _ = write!(before, "\n[You said]\n{}\n", without_picture_marks(&text));
                 }
                 for call in reply.tool_calls() {
                     let _ = writeln!(before, "[You used {}]", call.name);

@@ -3,14 +3,18 @@
 //! Owns what the `mcpServers` of an agent file mean. Invariants: a server that an agent file defines starts with a run of
 //! that agent and ends with it; what a project's file defines is not started: nobody was shown its command.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 
 use crate::definition::{AgentDefinition, NamedServer};
-use crate::mcp::{McpConfig, McpPrompt, McpServers, McpState, McpToolInfo};
+use crate::external::OfferedServer;
+use crate::mcp::{McpConfig, McpPrompt, McpScope, McpServers, McpState, McpToolInfo, McpWay, server_prefix};
 use crate::message::sanitize_line;
+use crate::permission::Permissions;
+use crate::program::SearchPath;
 
 /// Servers that an agent can hand on.
 #[derive(Clone, Default)]
@@ -96,6 +100,47 @@ impl AgentServers {
         Self { parts: parts.collect(), own: None }
     }
 
+    /// Returns the servers that another program gets to use as its own, which are those that the agent's file names, and what
+    /// the user should know of those that it does not get. No call of it is seen here, so that a server of which some tool is
+    /// denied or asked about is not handed on; nor is one of the user's to a program that a project's file names.
+    pub(in crate::subagent) fn handed_to_program(
+        &self,
+        definition: &AgentDefinition,
+        permissions: &Permissions,
+        project: &Path,
+    ) -> (Vec<OfferedServer>, Vec<String>) {
+        let (mut handed, mut notes) = (Vec::new(), Vec::new());
+        if definition.acp.is_none() || definition.mcp_servers.is_none() {
+            return (handed, notes);
+        }
+        let of_part = |part: &ServerPart| {
+            let all = part.servers.configs().into_iter();
+            all.filter(|config| part.has(&config.name)).collect::<Vec<_>>()
+        };
+        let own = self.own.iter().flat_map(|own| own.configs.clone());
+        let agent = sanitize_line(&definition.name);
+        for config in self.parts.iter().flat_map(of_part).chain(own) {
+            let is_foreign = definition.source.tier.is_of_project() && config.scope != McpScope::Project;
+            let why = match &config.off {
+                Some(why) => why.as_str(),
+                None if is_foreign => "it is not the project's, whose program this is",
+                None if !permissions.may_hand_on_below(&server_prefix(&config.name)) => {
+                    "rules or lists are about its tools, and a program's calls of them are not seen"
+                }
+                None => match offered(&config, project) {
+                    Some(server) => {
+                        handed.push(server);
+                        continue;
+                    }
+                    None => "its command is not found",
+                },
+            };
+            let (name, why) = (sanitize_line(&config.name), sanitize_line(why));
+            notes.push(format!("{agent}: the MCP server {name} is not handed on: {why}."));
+        }
+        (handed, notes)
+    }
+
     /// Returns `true` if some are still to be started with the agent's run.
     pub(super) fn wait_for_run(&self) -> bool {
         self.own.as_ref().is_some_and(|own| own.servers.is_empty())
@@ -167,4 +212,21 @@ impl AgentServers {
         };
         join_all(self.parts.iter().map(wait)).await;
     }
+}
+
+/// Returns a server as another program reaches it; `None` if there is no such command outside of the project. The protocol
+/// wants the path of a command, not its name.
+fn offered(config: &McpConfig, project: &Path) -> Option<OfferedServer> {
+    let name = &config.name;
+    Some(match config.way.clone() {
+        McpWay::Stdio { command, args, env } if command.contains('/') => {
+            OfferedServer::of_program(name, (command.into(), args), env)
+        }
+        McpWay::Stdio { command, args, env } => {
+            let command = SearchPath::of_process(&[project]).find(&command)?;
+            OfferedServer::of_program(name, (command, args), env)
+        }
+        McpWay::Http { url, headers } => OfferedServer::of_http(name, &url, headers),
+        McpWay::Sse { url, headers } => OfferedServer::of_sse(name, &url, headers),
+    })
 }

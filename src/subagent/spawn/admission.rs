@@ -83,7 +83,9 @@ impl Tree {
         let (connection, note) = self.connection_for(parent, &definition, (input, launcher))?;
         let notes = [note, self.setup().effort.note(&definition, &connection.model), idle_note(&definition)];
         let missing = self.preloaded(&definition).1;
-        let notes = notes.into_iter().flatten().chain(server_notes).chain(missing).collect();
+        let Capabilities { servers, permissions, .. } = &capabilities;
+        let not_handed = servers.handed_to_program(&definition, permissions, &self.setup().place.project).1;
+        let notes = notes.into_iter().flatten().chain(server_notes).chain(not_handed).chain(missing).collect();
         self.check_isolation(isolation.as_ref())?;
         let calls = limits.tool_calls(input.max_tool_calls);
         let limits = child_limits(&limits.child, &definition, (calls, launcher.is_some()));
@@ -236,7 +238,7 @@ impl Tree {
         permissions.lend(terms.lent);
         let notes = memory.map(|memory| memory.section(&capabilities));
         let notes = self.with_skills(&definition, notes.as_deref());
-        let external = self.external_of(&definition, isolation.as_ref());
+        let external = self.external_of(&definition, isolation.as_ref(), &capabilities);
         let is_remote = external.as_ref().is_some_and(|external| external.remote.is_some());
         let spec = IsolationSpec { definition, notes, is_remote };
         let workspace = parent.workspace.clone();

@@ -16,6 +16,7 @@ use crate::external::LaunchExternal;
 use crate::message::{ExternalProgram, LauncherFolder, LauncherSettings};
 use crate::subagent::limits::Refusal;
 use crate::subagent::registry::Template;
+use crate::subagent::spawn::capabilities::Capabilities;
 use crate::subagent::spawn::prompt::joined;
 use crate::subagent::tools::agent_tool::AgentInput;
 use crate::subagent::tree::Tree;
@@ -107,6 +108,7 @@ impl Tree {
         &self,
         definition: &AgentDefinition,
         isolation: Option<&Isolation>,
+        own: &Capabilities,
     ) -> Option<Arc<ExternalAgent>> {
         let launcher = self.launcher_of(isolation).ok().flatten();
         let (program, is_projects, remote) = match (&definition.acp, launcher) {
@@ -116,9 +118,14 @@ impl Tree {
             }
             (None, None) => return None,
         };
+        let servers = match remote {
+            Some(_) => Vec::new(),
+            None => own.servers.handed_to_program(definition, &own.permissions, &self.setup().place.project).0,
+        };
         Some(Arc::new(ExternalAgent {
             program,
             is_projects,
+            servers: servers.into(),
             launch: self.setup().launchers.start.clone(),
             session: ExternalSessionName::default(),
             remote,

@@ -2,6 +2,7 @@
 
 mod launchers;
 mod limits;
+mod pictures;
 mod questions;
 mod runs;
 mod usage;
@@ -99,6 +100,7 @@ impl Program {
                     self.answers.write_all(b"a greeting that is no message\n").await.unwrap();
                     let can_load = self.kind == "remembers";
                     let mut can = json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": can_load}});
+                    can["agentCapabilities"]["promptCapabilities"] = json!({"image": self.kind == "sees"});
                     if self.kind.starts_with("carries") {
                         can["agentCapabilities"]["_meta"] =
                             json!({"belvedere.dev/folder": 1, "belvedere.dev/agent": 1});

@@ -10,8 +10,8 @@ use super::plain::Session;
 use super::worktrees::streamed;
 use crate::support::git;
 
-/// A program that answers each prompt, and does not say what that took. What it is told
-/// lies beside it, and what it writes where it works.
+/// A program that answers each prompt, and does not say what that took. It reaches no server with server-sent events. What it
+/// is told lies beside it, and what it writes where it works.
 const PROGRAM: &str = r#"
 told() {
     echo "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":$1}}"
@@ -20,7 +20,7 @@ while read -r line; do
     printf '%s\n' "$line" >> "$0.told"
     id=${line#*\"id\":}; id=${id%%,*}
     case $line in
-        *'"method":"initialize"'*) answer='{"protocolVersion":1}' ;;
+        *'"method":"initialize"'*) answer='{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}' ;;
         *'"method":"session/new"'*) answer='{"sessionId":"s"}' ;;
         *'"method":"session/prompt"'*)
             echo 'A better shop.' > new.txt
@@ -59,7 +59,7 @@ async fn bench(more: &str) -> (Bench, String) {
     (bench, format!("http://{}", crate::support::serve(Router::new().fallback(answer)).await))
 }
 
-const FLAGS: [&str; 4] = ["--model", "anthropic/opus", "--permission-mode", "bypassPermissions"];
+const FLAGS: [&str; 5] = ["--model", "anthropic/opus", "--permission-mode", "bypassPermissions", "--trust"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_says_that_it_does_not_know_what_a_program_used() {
@@ -130,4 +130,57 @@ async fn a_program_works_in_a_worktree_and_what_it_changed_is_merged() {
         message["params"]["cwd"].as_str().map(str::to_owned)
     });
     assert!(!cwd.unwrap().starts_with(project.to_str().unwrap()), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_is_handed_the_servers_that_its_file_names() {
+    let servers = "mcpServers:\n  \
+        - files: {command: sh, args: [-c, 'exit 1'], env: {TOKEN: \"${MY_TOKEN}\"}}\n  \
+        - docs: {type: http, url: 'http://localhost:1/mcp', headers: {Authorization: \"Bearer ${MY_TOKEN}\"}}\n  \
+        - old: {type: sse, url: 'http://localhost:1/sse'}\n  \
+        - guarded: {command: sh}\n  \
+        - mine\n";
+    let (bench, base) = bench(servers).await;
+    bench.at_home(".claude/settings.json", r#"{"permissions": {"deny": ["mcp__guarded__delete"]}}"#);
+    let user = json!({"mcpServers": {"mine": {"command": "sh", "args": ["mine"]}, "unnamed": {"command": "sh"}}});
+    bench.at_home(".claude.json", &user.to_string());
+    let (bench, said) = talk(bench, base, |session| {
+        session.until("other: the MCP server guarded is not handed on: rules or lists are about its tools");
+        session.until("sh cannot reach these MCP servers and does without: old.");
+        session.until("that was it");
+    })
+    .await;
+    assert!(!said.contains("t0ken"), "{said}");
+    let servers = handed(&bench);
+    let [mine, files, docs] = servers.as_slice() else { panic!("{servers:?}") };
+    assert!(mine["command"].as_str().is_some_and(|path| path.starts_with('/') && path.ends_with("/sh")), "{mine}");
+    assert_eq!((&mine["name"], &mine["args"]), (&json!("mine"), &json!(["mine"])));
+    assert_eq!(files["env"], json!([{"name": "TOKEN", "value": "t0ken"}]), "{files}");
+    let headers = json!([{"name": "Authorization", "value": "Bearer t0ken"}]);
+    assert_eq!(*docs, json!({"type": "http", "name": "docs", "url": "http://localhost:1/mcp", "headers": headers}));
+}
+
+/// Returns the servers that the program was handed.
+fn handed(bench: &Bench) -> Vec<Value> {
+    let told = std::fs::read_to_string(bench.home.path().join("other.sh.told")).unwrap();
+    let mut told = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let new = told.find(|message| message["method"] == "session/new").unwrap();
+    new["params"]["mcpServers"].as_array().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_of_the_project_is_handed_no_server_of_the_user() {
+    let (bench, base) = bench("mcpServers: [mine, ours]\n").await;
+    let file = bench.home.path().join(".claude/agents/other.md");
+    bench.file(".claude/agents/other.md", &std::fs::read_to_string(&file).unwrap());
+    std::fs::remove_file(file).unwrap();
+    bench.at_home(".claude.json", r#"{"mcpServers": {"mine": {"command": "sh", "env": {"TOKEN": "t0ken"}}}}"#);
+    bench.file(".mcp.json", r#"{"mcpServers": {"ours": {"command": "sh", "args": ["ours"]}}}"#);
+    let (bench, _) = talk(bench, base, |session| {
+        session.until("other: the MCP server mine is not handed on: it is not the project's, whose program this is.");
+        session.until("that was it");
+    })
+    .await;
+    let names: Vec<Value> = handed(&bench).iter().map(|server| server["name"].clone()).collect();
+    assert_eq!(names, [json!("ours")]);
 }
