@@ -13,6 +13,7 @@ mod choices;
 mod exports;
 mod pages;
 mod pictures;
+mod programs;
 mod records;
 mod repository;
 mod rights;
@@ -34,7 +35,7 @@ pub struct Property {
     pub seeds: &'static str,
 }
 
-pub const ALL: [Property; 19] = [
+pub const ALL: [Property; 20] = [
     Property { name: "sanitizer", check: text::sanitizer, seeds: "" },
     Property { name: "columns", check: text::columns, seeds: "" },
     Property { name: "answers", check: answers::answers, seeds: "providers" },
@@ -54,4 +55,5 @@ pub const ALL: [Property; 19] = [
     Property { name: "hooks", check: brought::hooks, seeds: "" },
     Property { name: "servers", check: brought::servers, seeds: "" },
     Property { name: "pictures", check: pictures::pictures, seeds: "pictures" },
+    Property { name: "programs", check: programs::programs, seeds: "" },
 ];

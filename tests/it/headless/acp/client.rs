@@ -63,7 +63,11 @@ impl Editor {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.bytes(format!("{line}\n").as_bytes());
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.input.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
     pub(super) fn send(&mut self, message: &Value) {

@@ -1,5 +1,6 @@
 //! Belvedere in an editor: the real binary, and a client that is a script.
 
+mod any_bytes;
 mod client;
 
 use std::time::{Duration, Instant};
