@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use belvedere::tool::{
-    Args, CommandHost, Fetcher, Freshness, LanguageServers, SandboxUse, Shell, ToolContext, standard_tools,
+    Args, CommandHost, EditorFiles, Fetcher, Freshness, LanguageServers, SandboxUse, Shell, ToolContext, standard_tools,
 };
 use criterion::Criterion;
 use serde_json::json;
@@ -48,7 +48,8 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         background: CommandHost::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
-    let tools = standard_tools(&Shell::default(), &Fetcher::default(), &LanguageServers::default());
+    let tools =
+        standard_tools(&Shell::default(), &Fetcher::default(), &LanguageServers::default(), &EditorFiles::default());
     let tool = tools.find("Grep").unwrap();
     let mut group = criterion.benchmark_group("grep");
     group.sample_size(20);

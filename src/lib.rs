@@ -179,7 +179,7 @@
 //! - **Approvals**: the questions that wait for the user. **Type ahead** is a key that came before its question was read.
 //! - **Agent order**: the agents as a list for the screen; a **tree node** is one of them. A **timeline** shows when they worked.
 //! - **Render context**: what a view needs to draw. **Severity** is how a state is coloured.
-//! - **Editor**: a program that shows the sessions of [`acp`]; in the words of its protocol, the *client*. **Updates** are
+//! - **Editor**: a program that shows the sessions of [`acp`]; in the words of its protocol, the *client*. **Editor files** are what it has open, with what is not saved. **Updates** are
 //!   what it is told of a session, **turns** there are the prompts that it waits for.
 //! - **Recording**: a session as its files tell it, for an export. A **step** of it is what an agent said or did; its
 //!   **activity** is what it was at, as spans of time.

@@ -8,6 +8,7 @@ mod approvals;
 mod children;
 mod client;
 mod commands;
+mod files;
 mod folder;
 mod open;
 mod prompt;
@@ -80,6 +81,7 @@ pub async fn run(
         options,
         client: client.clone(),
         is_initialized: false,
+        reads_files: false,
         open: HashMap::new(),
         opening: JoinSet::new(),
         folder: ClientFolder::default(),
@@ -121,6 +123,8 @@ struct Server {
     options: Options,
     client: Client,
     is_initialized: bool,
+    /// Whether it says what files hold that it has open.
+    reads_files: bool,
     open: HashMap<SessionId, RunningSession>,
     opening: JoinSet<Opened>,
     /// What it has sent to be worked in.
@@ -152,7 +156,8 @@ impl Server {
     async fn request(&mut self, id: RequestId, method: &str, params: &Params) -> Result<(), Error> {
         let names = AGENT_METHOD_NAMES;
         if method == names.initialize {
-            let InitializeRequest { protocol_version, client_info, .. } = params.read()?;
+            let InitializeRequest { protocol_version, client_info, client_capabilities, .. } = params.read()?;
+            self.reads_files = client_capabilities.fs.read_text_file;
             tracing::info!(?protocol_version, ?client_info, "a client");
             self.is_initialized = true;
             return self.reply(&id, capabilities()).await;
@@ -169,18 +174,19 @@ impl Server {
                 "there is nothing to sign in to: set the key of a service, or store it with `belvedere keys set NAME`",
             ));
         }
+        let reads_files = self.reads_files;
         if method == names.session_new {
             let NewSessionRequest { cwd, mcp_servers: servers, meta, .. } = params.read()?;
             let agent = meta.and_then(|mut meta| meta.remove(extension::AGENTS));
-            return self.open(id, SessionRequest { cwd, servers, which: Which::New(agent) });
+            return self.open(id, SessionRequest { cwd, servers, reads_files, which: Which::New(agent) });
         }
         if method == names.session_load {
             let LoadSessionRequest { cwd, mcp_servers: servers, session_id, .. } = params.read()?;
-            return self.open(id, SessionRequest { cwd, servers, which: Which::Load(session_id) });
+            return self.open(id, SessionRequest { cwd, servers, reads_files, which: Which::Load(session_id) });
         }
         if method == names.session_resume {
             let ResumeSessionRequest { cwd, mcp_servers: servers, session_id, .. } = params.read()?;
-            return self.open(id, SessionRequest { cwd, servers, which: Which::Resume(session_id) });
+            return self.open(id, SessionRequest { cwd, servers, reads_files, which: Which::Resume(session_id) });
         }
         if method == names.session_list {
             let wanted: ListSessionsRequest = params.read()?;

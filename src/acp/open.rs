@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::approvals::OpenApprovals;
 use super::client::Client;
+use super::files;
 use super::schema::{
     Error, ListSessionsRequest, ListSessionsResponse, LoadSessionResponse, McpServer, NewSessionResponse, RequestId,
     ResumeSessionResponse, SessionId, SessionInfo,
@@ -47,6 +48,8 @@ const INPUTS: usize = 16;
 pub(super) struct SessionRequest {
     pub(super) cwd: PathBuf,
     pub(super) servers: Vec<McpServer>,
+    /// Whether the client says what files hold that it has open.
+    pub(super) reads_files: bool,
     pub(super) which: Which,
 }
 
@@ -85,7 +88,7 @@ pub(super) async fn open(
     request: RequestId,
     wanted: SessionRequest,
 ) -> Result<RunningSession, Error> {
-    let SessionRequest { cwd, servers, which } = wanted;
+    let SessionRequest { cwd, servers, reads_files, which } = wanted;
     if !cwd.is_absolute() {
         return Err(invalid("`cwd` has to be an absolute path"));
     }
@@ -93,6 +96,10 @@ pub(super) async fn open(
     let mut options = Options { directory: cwd, resume, ..options };
     if let Which::New(Some(agent)) = &which {
         work_as(&mut options, agent)?;
+    }
+    let name = Arc::new(OnceLock::new());
+    if reads_files {
+        options.given.editor = files::of_client(client.clone(), name.clone());
     }
     let reading = tokio::task::spawn_blocking(move || services::bootstrap(options));
     let bootstrap = reading.await.map_err(|_| Error::internal_error())?;
@@ -107,6 +114,7 @@ pub(super) async fn open(
     bootstrap.servers.of_client = servers.into_iter().filter_map(entry_of).collect();
     let saved = bootstrap.saved.clone();
     let (mut session, mut driven) = Box::pin(start(bootstrap, client)).await;
+    let _ = name.set(session.id.clone());
     let first = first_events(&mut driven.events).await;
     for event in &first {
         session.choices.apply(event);

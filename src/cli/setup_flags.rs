@@ -13,6 +13,7 @@ use crate::mcp::given_servers;
 use crate::message::Diagnostic;
 use crate::services::GivenSetup;
 use crate::subagent::GivenPrompts;
+use crate::tool::EditorFiles;
 
 /// What a start is given that is otherwise written in files.
 #[derive(Debug, Clone, Default, Args)]
@@ -76,6 +77,7 @@ impl SetupFlags {
                 instead: text(self.system_prompt, self.system_prompt_file, directory)?,
                 appended: text(self.append_system_prompt, self.append_system_prompt_file, directory)?,
             },
+            editor: EditorFiles::default(),
         })
     }
 }

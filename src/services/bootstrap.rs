@@ -30,7 +30,7 @@ use crate::provider::table::ProviderEnv;
 use crate::sandbox::PlaceWatch;
 use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, GivenPrompts, SKILL_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::{SearchEngine, known_tools};
+use crate::tool::{EditorFiles, SearchEngine, known_tools};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -79,6 +79,8 @@ pub struct GivenSetup {
     pub servers: Vec<(String, Value)>,
     pub only_these_servers: bool,
     pub prompts: GivenPrompts,
+    /// Who may have files open with changes that are not saved.
+    pub editor: EditorFiles,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -72,7 +72,8 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());
     kept.language_servers = looking.clone();
-    let tools = standard_tools(&shell, &fetcher, &looking).filtered(|tool| !in_force.takes_away(tool));
+    let tools =
+        standard_tools(&shell, &fetcher, &looking, &options.given.editor).filtered(|tool| !in_force.takes_away(tool));
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     // One request waits for them, so that nothing is gained by a late start.
     let head_start = if options.front_end == FrontEnd::Headless { Duration::ZERO } else { mcp::HEAD_START };

@@ -24,6 +24,7 @@ mod bash;
 mod blocking;
 mod call;
 mod edit;
+mod editor_files;
 mod file;
 mod glob;
 mod grep;
@@ -44,6 +45,7 @@ mod write;
 
 pub use background::{BackgroundCommands, CommandEvent, CommandHost, CommandListener, CommandLook, EndedBy};
 pub use call::{AnyTool, ParsedCall, PreparedCall};
+pub use editor_files::{AskEditor, EditorFiles};
 pub use file::copies::{FileCopies, FileVersions};
 pub use file::diff::diff_files;
 pub use file::freshness::{Freshness, Knowledge, Stamp};
@@ -158,14 +160,14 @@ pub trait Tool: Send + Sync {
 }
 
 /// Returns the tools that need nothing but this program, in the order they are offered. `shell` says how commands are run,
-/// `fetcher` which hosts may be asked, `servers` who looks at changed files.
+/// `fetcher` which hosts may be asked, `servers` who looks at changed files, `editor` who may have them open.
 #[must_use]
-pub fn standard_tools(shell: &Shell, fetcher: &Fetcher, servers: &LanguageServers) -> ToolSet {
+pub fn standard_tools(shell: &Shell, fetcher: &Fetcher, servers: &LanguageServers, editor: &EditorFiles) -> ToolSet {
     let ignores = Ignores::without(shell.denied().clone());
     let tools: [Arc<dyn AnyTool>; _] = [
-        Arc::new(read::Read(shell.program().to_path_buf())),
-        Arc::new(write::Write(servers.clone())),
-        Arc::new(edit::Edit(servers.clone())),
+        Arc::new(read::Read { program: shell.program().to_path_buf(), editor: editor.clone() }),
+        Arc::new(write::Write(servers.clone(), editor.clone())),
+        Arc::new(edit::Edit(servers.clone(), editor.clone())),
         Arc::new(bash::Bash(shell.clone())),
         Arc::new(glob::Glob(ignores.clone())),
         Arc::new(grep::Grep(ignores.clone())),
@@ -181,7 +183,7 @@ pub fn standard_tools(shell: &Shell, fetcher: &Fetcher, servers: &LanguageServer
 /// Returns the same tools for what their names and kinds say, with nothing set that a run of them would need.
 #[must_use]
 pub fn known_tools() -> ToolSet {
-    standard_tools(&Shell::default(), &Fetcher::default(), &LanguageServers::default())
+    standard_tools(&Shell::default(), &Fetcher::default(), &LanguageServers::default(), &EditorFiles::default())
 }
 
 /// Whether calls of one assistant message may run at the same time.
@@ -287,6 +289,15 @@ pub struct ToolOutput {
     pub refused_inside: Option<RefusedInside>,
     /// A skill whose text the model is to read in place of this, once what it names was run and read.
     pub skill: Option<Box<LoadedSkill>>,
+}
+
+impl ToolOutput {
+    /// Returns it with a note behind what the model reads, if there is one.
+    #[must_use]
+    fn noting(mut self, note: Option<&str>) -> Self {
+        self.content.extend(note.map(|note| ResultPart::Text { text: note.to_owned() }));
+        self
+    }
 }
 
 /// What the sandbox has refused to a command.

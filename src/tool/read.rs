@@ -15,11 +15,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::editor_files::OpenText;
 use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, cut, size};
 use super::pdf::output::PdfDocument;
-use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
+use super::{EditorFiles, Plan, Stamp, Tool, ToolContext, ToolOutput};
 use crate::message::{
     FittedPicture, PICTURE_FILE_BYTES, PictureFacts, ResultPart, picture_type, too_large, without_speakers,
 };
@@ -41,8 +42,11 @@ const COUNT_BYTES: u64 = 16 << 20;
 /// Bytes that decide what kind of file it is.
 const SNIFF_BYTES: usize = 8 << 10;
 
-/// Documents are taken apart by this program, in another process.
-pub(super) struct Read(pub(super) PathBuf);
+pub(super) struct Read {
+    /// Takes documents apart, in another process.
+    pub(super) program: PathBuf,
+    pub(super) editor: EditorFiles,
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -80,9 +84,10 @@ impl Tool for Read {
 
     async fn run(&self, (path, input): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
         let pages = input.pages.clone();
-        match off_thread(context, move |context| read(path.confirmed(context)?, &input, context)).await? {
+        let open = self.editor.look(path.place(), context).await;
+        match off_thread(context, move |context| read(path.confirmed(context)?, &open, &input, context)).await? {
             ReadContent::Read(output) => Ok(output),
-            ReadContent::Document(document) => document.output(&self.0, pages.as_deref(), context).await,
+            ReadContent::Document(document) => document.output(&self.program, pages.as_deref(), context).await,
         }
     }
 }
@@ -92,7 +97,7 @@ enum ReadContent {
     Document(PdfDocument),
 }
 
-fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ReadContent, ToolOutput> {
+fn read(path: &Path, open: &OpenText, input: &ReadInput, context: &ToolContext) -> Result<ReadContent, ToolOutput> {
     let shown = relative(path, &context.cwd);
     look_at(path, &shown)?;
     let write = context.freshness.last_write(path);
@@ -108,9 +113,15 @@ fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ReadCon
             size(metadata.len())
         )),
         Kind::Text => {
-            let page = Page::read(file, &start, input, context).map_err(system)?;
-            context.freshness.note_read(path, Stamp::of(&metadata), write);
-            page.output(input, Path::new(&shown))
+            let page = if let OpenText::Unsaved(text) = open {
+                // What is on the disk it has not read.
+                Page::read(text.as_bytes(), &[], input, context).map_err(system)?
+            } else {
+                let page = Page::read(file, &start, input, context).map_err(system)?;
+                context.freshness.note_read(path, Stamp::of(&metadata), write);
+                page
+            };
+            page.output(input, Path::new(&shown)).noting(open.note())
         }
     };
     Ok(ReadContent::Read(output))
@@ -178,7 +189,7 @@ struct Page {
 }
 
 impl Page {
-    fn read(file: File, start: &[u8], input: &ReadInput, context: &ToolContext) -> io::Result<Self> {
+    fn read(file: impl io::Read, start: &[u8], input: &ReadInput, context: &ToolContext) -> io::Result<Self> {
         let first = input.offset.unwrap_or(1).max(1);
         let limit = input.limit.unwrap_or(DEFAULT_LINES).max(1);
         let mut lines = Lines::new(start.chain(file), context, SCAN_BYTES);

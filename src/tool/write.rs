@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::file::change::{Change, FileBefore, before, is_crlf, make_change, plan_change};
 use super::file::path::{ResolvedPath, title};
-use super::{LanguageServers, Plan, Tool, ToolContext, ToolOutput};
+use super::{EditorFiles, LanguageServers, Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
 
-pub(super) struct Write(pub(super) LanguageServers);
+pub(super) struct Write(pub(super) LanguageServers, pub(super) EditorFiles);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,12 +36,14 @@ impl Tool for Write {
     }
 
     async fn prepare(&self, input: WriteInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
-        plan_change(input.file_path.clone(), input, context, change).await
+        let (plan, prepared) = plan_change(input.file_path.clone(), input, context, change).await?;
+        Ok((self.1.planned(plan, prepared.0.place(), context).await, prepared))
     }
 
     async fn run(&self, prepared: Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let note = self.1.guard(prepared.0.place(), context).await?;
         let output = make_change(prepared, context, change).await?;
-        Ok(self.0.checked(output, context).await)
+        Ok(self.0.checked(output.noting(note), context).await)
     }
 }
 

@@ -176,6 +176,7 @@ async fn a_host_is_asked_about_once_and_its_words_are_data() {
         &crate::support::shell(),
         &fetcher,
         &belvedere::tool::LanguageServers::default(),
+        &belvedere::tool::EditorFiles::default(),
     );
     let mut session = Session::start(Parts { tools, ..Parts::new(provider.clone()) });
     session.say("go");

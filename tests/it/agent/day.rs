@@ -123,6 +123,7 @@ async fn count(
         &shell,
         &Fetcher::new(Hosts::default()),
         &belvedere::tool::LanguageServers::default(),
+        &belvedere::tool::EditorFiles::default(),
     );
     let files = vec![
         ("src/app.py", "# TODO one\nprint('one')\n".to_owned()),

@@ -18,6 +18,7 @@ pub(super) fn kind_of(tool: &str) -> ToolKind {
             &Shell::new("belvedere", &[], &[]),
             &belvedere::tool::Fetcher::default(),
             &belvedere::tool::LanguageServers::default(),
+            &belvedere::tool::EditorFiles::default(),
         )
     });
     TOOLS.kind_of(tool)

@@ -56,6 +56,7 @@ pub(crate) fn tools_of(shell: &Shell) -> ToolSet {
         shell,
         &belvedere::tool::Fetcher::default(),
         &belvedere::tool::LanguageServers::default(),
+        &belvedere::tool::EditorFiles::default(),
     )
 }
 

@@ -46,7 +46,7 @@ done
 
 fn servers(bench: &Bench, shell: &Shell, outside: bool) -> (ToolSet, PathBuf) {
     let (servers, pid) = language_servers(bench, shell, outside);
-    (standard_tools(shell, &Fetcher::default(), &servers), pid)
+    (standard_tools(shell, &Fetcher::default(), &servers, &belvedere::tool::EditorFiles::default()), pid)
 }
 
 fn language_servers(bench: &Bench, shell: &Shell, outside: bool) -> (LanguageServers, PathBuf) {
@@ -148,7 +148,7 @@ async fn what_a_server_puts_where_it_may_not_is_moved_and_said() {
     let (listener, mut news) = tokio::sync::mpsc::unbounded_channel();
     sandbox.watch().tell(listener);
     let (servers, _) = language_servers(&bench, &inside, false);
-    let tools = standard_tools(&inside, &Fetcher::default(), &servers);
+    let tools = standard_tools(&inside, &Fetcher::default(), &servers, &belvedere::tool::EditorFiles::default());
     let first = text(&write(&bench, &tools, "a.zz", "PLANT").await);
     let told = news.recv().await.unwrap().words();
     assert!(told.contains("/.mcp.json appeared while the language server fake ran in the sandbox"), "{told}");

@@ -19,7 +19,12 @@ fn listing(place: &str) -> Fetcher {
 }
 
 async fn fetch(bench: &Bench, fetcher: &Fetcher, input: Value) -> Result<(AccessKind, ToolOutput), ToolOutput> {
-    let tools = standard_tools(&shell(), fetcher, &belvedere::tool::LanguageServers::default());
+    let tools = standard_tools(
+        &shell(),
+        fetcher,
+        &belvedere::tool::LanguageServers::default(),
+        &belvedere::tool::EditorFiles::default(),
+    );
     let tool = tools.find("WebFetch").unwrap();
     let args: Args = input.as_object().unwrap().clone();
     let PreparedCall { plan, run } = tool.parse(&args).prepare(&bench.context).await?;

@@ -55,7 +55,12 @@ fn engine(kind: SearchEngineKind, place: &str, key: Option<&'static str>) -> Fet
 
 async fn search(fetcher: &Fetcher, input: Value) -> Result<(AccessKind, Option<Preview>, ToolOutput), ToolOutput> {
     let bench = Bench::new();
-    let tools = standard_tools(&shell(), fetcher, &belvedere::tool::LanguageServers::default());
+    let tools = standard_tools(
+        &shell(),
+        fetcher,
+        &belvedere::tool::LanguageServers::default(),
+        &belvedere::tool::EditorFiles::default(),
+    );
     let args: Args = input.as_object().unwrap().clone();
     let PreparedCall { plan, run } = tools.find("WebSearch").unwrap().parse(&args).prepare(&bench.context).await?;
     Ok((plan.access, plan.preview, run.await))
@@ -116,10 +121,15 @@ async fn brave_gets_its_key_and_a_refusal_says_what_to_do() {
 #[test]
 fn without_anyone_who_searches_it_is_not_offered() {
     let has = |fetcher: &Fetcher, service| {
-        standard_tools(&shell(), fetcher, &belvedere::tool::LanguageServers::default())
-            .offered(service)
-            .find("WebSearch")
-            .is_some()
+        standard_tools(
+            &shell(),
+            fetcher,
+            &belvedere::tool::LanguageServers::default(),
+            &belvedere::tool::EditorFiles::default(),
+        )
+        .offered(service)
+        .find("WebSearch")
+        .is_some()
     };
     let own = engine(SearchEngineKind::Brave, "localhost:1", None);
     assert!(!has(&Fetcher::default(), false));

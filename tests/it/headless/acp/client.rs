@@ -62,6 +62,17 @@ impl Editor {
         opened
     }
 
+    /// Starts with a model at this address, as an editor that has files open, and opens a session.
+    pub(super) fn with_open_files(bench: &Bench, base: &str) -> Self {
+        let base = format!("http://{base}");
+        let mut editor = Self::start(bench, &[], &[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", &base)]);
+        let can = json!({"fs": {"readTextFile": true, "writeTextFile": true}});
+        editor.call("initialize", &json!({"protocolVersion": 1, "clientCapabilities": can}));
+        let opened = editor.call("session/new", &json!({"cwd": bench.project.path(), "mcpServers": []}));
+        opened["result"]["sessionId"].as_str().unwrap().clone_into(&mut editor.session);
+        editor
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         self.bytes(format!("{line}\n").as_bytes());
     }

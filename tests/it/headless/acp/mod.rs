@@ -2,6 +2,7 @@
 
 mod any_bytes;
 mod client;
+mod open_files;
 
 use std::time::{Duration, Instant};
 
