@@ -144,8 +144,8 @@
 //! - **Program status**: what the terminal is told of the agents, with an **agent status** for each subagent. A
 //!   **program state** is what one is at; the **status reporter** writes it.
 //! - **Given setup**: what a start is given that is otherwise written in files; **given prompts** are what it says to the main
-//!   agent, an **answer schema** is what the answer has to fit. A **controlled** conversation is led by a program, from its
-//!   **control input**; **message options** say what the messages to it hold.
+//!   agent, **setting sources** are whose files are read besides, **built in tools** are those there are at all, an **answer schema** is what the answer has to fit. A **controlled** conversation is led by a program, from its
+//!   **control input**, and may have a **beginning**; the **calling program** is asked by a **program request**, which may stay an **unanswered request**; **thinking choice** is whether models think; **message options** say what the messages to it hold, and **main agent facts** are what they say of the main agent.
 //! - **MCP server**: a program or an address that offers tools, see [`mcp`]. **MCP config** is one as it is configured,
 //!   **MCP facts** what is known of it. A **server offer** is what one agent was offered of them; **late tools** join an
 //!   agent's tools while it works, and **tool notes** are what its model has to know of them. A **served program** is one that is talked to while it runs.

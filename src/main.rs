@@ -13,8 +13,9 @@ use belvedere::cli::{
     permissions, replay, shell,
 };
 use belvedere::headless::{
-    self, AnswerSchema, ControlInput, Controlled, Headless, InputFormat, MessageOptions, OutputFormat, Plain,
+    self, AnswerSchema, Beginning, ControlInput, Controlled, Headless, InputFormat, MessageOptions, OutputFormat, Plain,
 };
+use belvedere::launched::{CallingProgram, ProgramRequest};
 use belvedere::message::{self, BudgetLimit, MessageId, UserText};
 use belvedere::permission::PermissionMode;
 use belvedere::services::{
@@ -180,9 +181,11 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
         Some(directory) => directory,
         None => std::env::current_dir().context("cannot find the current folder; pass one with --cd")?,
     };
+    let given = cli.setup.read(&directory)?;
+    let has_id = given.session_id.is_some();
     let bypass = flags.dangerously_skip_permissions.then_some(PermissionMode::BypassPermissions);
     Ok(Options {
-        given: cli.setup.read(&directory)?,
+        given,
         directory,
         model: flags.model,
         fallback_model: flags.fallback_model,
@@ -200,14 +203,16 @@ fn options(cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> anyhow::Result<O
         agent: flags.agent,
         program: program()?,
         secrets: secrets.clone(),
-        resume: resume(cli.earlier)?,
+        resume: resume(cli.earlier, has_id)?,
         kind: if matches!(cli.command, Some(Subcommands::Demo)) { SessionKind::Demo } else { SessionKind::Live },
     })
 }
 
 /// Returns which session is to go on.
-fn resume(earlier: EarlierSession) -> anyhow::Result<Option<Resume>> {
+fn resume(earlier: EarlierSession, has_id: bool) -> anyhow::Result<Option<Resume>> {
     let EarlierSession { continue_last: last, resume, fork_session: fork } = earlier;
+    let may_name = !has_id || fork || !(last || resume.is_some());
+    anyhow::ensure!(may_name, "--session-id is for a new session; with --continue or --resume, add --fork-session");
     let wanted = resume.flatten();
     anyhow::ensure!(last || wanted.is_some() || !fork, "--fork-session needs --continue, or --resume with an ID");
     Ok((last || wanted.is_some()).then_some(Resume { wanted, fork }))
@@ -261,14 +266,27 @@ fn drive(mut cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> Result<u8, (u8
     let failed = |error| (headless::exit::FAILED, error);
     check_limits().map_err(failed)?;
     let mut input = ControlInput::open().map_err(failed)?;
-    if let Some(json) = input.agents().map_err(usage)? {
+    let Beginning { agents, hooks, said, servers, prompt, appended, schema } = input.beginning().map_err(usage)?;
+    if let Some(json) = agents {
         let given = GivenAgents::read(&json).map_err(|why| usage(anyhow::anyhow!(why)))?;
         cli.agents.get_or_insert_default().0.extend(given.0);
     }
-    let (options, talk) = options_and_talk(cli, front_end, secrets).map_err(usage)?;
+    cli.program.json_schema = cli.program.json_schema.or(schema);
+    for line in said {
+        headless::eprintln_line(&format!("belvedere: {line}"));
+    }
+    let (mut options, talk) = options_and_talk(cli, front_end, secrets).map_err(usage)?;
+    let (program, requests) = CallingProgram::new();
+    let given = &mut options.given;
+    given.servers.extend(servers);
+    (given.hooks, given.program) = (hooks, Some(program.clone()));
+    given.prompts.instead = prompt.or(given.prompts.instead.take());
+    if let Some(appended) = appended {
+        given.prompts.append(&appended);
+    }
     let bootstrap = services::bootstrap(options).map_err(usage)?;
     services::check_trust(&bootstrap).map_err(usage)?;
-    run(converse(bootstrap, input, talk)).and_then(|answered| answered).map_err(failed)
+    run(converse(bootstrap, (input, program, requests), talk)).and_then(|answered| answered).map_err(failed)
 }
 
 /// How this program and another one talk.
@@ -294,19 +312,37 @@ fn message_options(program: &ProgramFlags, bootstrap: &Bootstrap) -> MessageOpti
         cwd: bootstrap.place.cwd.as_ref().clone(),
         mode: bootstrap.config.permission_mode,
         catalog: bootstrap.library.catalog().clone(),
+        skills: bootstrap.skills.catalog().clone(),
         partial: program.include_partial_messages,
         replay: program.replay_user_messages,
     }
 }
 
-async fn converse(bootstrap: Bootstrap, input: ControlInput, talk: Talk) -> anyhow::Result<u8> {
+/// The program that drives a conversation: what it says, and what it is asked.
+type Driver = (ControlInput, CallingProgram, mpsc::UnboundedReceiver<ProgramRequest>);
+
+async fn converse(bootstrap: Bootstrap, driver: Driver, talk: Talk) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (messages, schema) = (message_options(&talk.flags, &bootstrap), talk.schema);
-    let (ceiling, skills) = (bootstrap.config.permission_mode, bootstrap.skills.catalog().clone());
+    let ceiling = bootstrap.config.permission_mode;
+    let (input, program, requests) = driver;
+    let hooks_applied = bootstrap.settings.runs_given_hooks();
     let pictures = bootstrap.store.as_ref().map(Store::pictures).unwrap_or_default();
     let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
-    let controlled = Controlled { conversation, events, input, session, messages, ceiling, skills, pictures, schema };
+    let controlled = Controlled {
+        conversation,
+        events,
+        input,
+        session,
+        messages,
+        ceiling,
+        pictures,
+        schema,
+        requests,
+        program,
+        hooks_applied,
+    };
     let code = headless::run_controlled(controlled, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)

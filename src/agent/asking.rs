@@ -25,7 +25,7 @@ pub(super) struct AccessQuestion<'a> {
     pub(super) outside: Option<&'static str>,
     /// The call, for hooks that may answer; `None` if it is no question of theirs.
     pub(super) call: Option<HookedCall<'a>>,
-    /// Whether they may answer with another input.
+    /// Whether another input may be the answer.
     pub(super) may_change: bool,
     /// What hooks have said before.
     pub(super) by_hook: Option<HookPermission>,
@@ -51,10 +51,10 @@ pub(super) enum NotAllowed {
     Changed(ChangedInput),
 }
 
-/// What a hook has put in the place of a call's input, in answer to the question.
+/// What a hook, or who was asked, has put in the place of a call's input in answer to the question.
 pub(super) struct ChangedInput {
     pub(super) input: Args,
-    /// Whether the hook allows the call with it.
+    /// Whether the call is allowed with it.
     pub(super) is_allowed: bool,
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         None | Some("") => "a hook asks".to_owned(),
         Some(why) => format!("a hook asks: {why}"),
     });
-    let access = question.access;
+    let (access, may_change) = (question.access, question.may_change);
     let request = ApprovalRequest {
         id: id.clone(),
         access: access.clone(),
@@ -132,11 +132,8 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
     run.emit(ToolEvent::ApprovalRequested { request }).await;
     run.notify_waiting(&format!("Belvedere needs your permission to use {}", access.tool));
     let answer = run.watchdog.paused(answer(agent, ask, (&access, is_forced), changes)).await;
-    let given = match &answer {
-        Waited::Answered(answer) => Some(answer.clone()),
-        Waited::Granted | Waited::Refused(_) | Waited::Stopped => None,
-    };
-    let resolved = ToolEvent::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
+    let resolved =
+        ToolEvent::ApprovalResolved { id, answer: answer.told(), by_grant: matches!(answer, Waited::Granted) };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Everyone), Some(grant)) => agent.permissions.grant_to_all(grant),
@@ -151,6 +148,9 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref())).into()),
         Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => {
             Err(ToolOutput::error(reason).into())
+        }
+        Waited::Answered(Answer::Changed { input }) if may_change => {
+            Err(NotAllowed::Changed(ChangedInput { input, is_allowed: true }))
         }
         // No text and no choice can stand in the place of a call.
         Waited::Answered(_) => Err(ToolOutput::error(refusal(None)).into()),
@@ -187,6 +187,17 @@ enum Waited {
     Granted,
     Refused(String),
     Stopped,
+}
+
+impl Waited {
+    /// Returns the answer as it is told; a changed call is told by itself.
+    fn told(&self) -> Option<Answer> {
+        match self {
+            Self::Answered(Answer::Changed { .. }) => Some(Answer::Once),
+            Self::Answered(answer) => Some(answer.clone()),
+            Self::Granted | Self::Refused(_) | Self::Stopped => None,
+        }
+    }
 }
 
 async fn answer(

@@ -14,6 +14,7 @@ mod more_settings;
 mod paths;
 mod project;
 mod rows;
+mod setting_sources;
 mod settings;
 mod transport;
 mod value;
@@ -34,6 +35,7 @@ pub use layer::{nearest as nearest_setting, variable_of};
 pub use more_settings::{MoreSettings, SettingsKey, StatusLineCommand};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
+pub use setting_sources::SettingSources;
 pub use settings::{MANAGED, SettingsFile, SettingsTier, given_json, given_settings, set_allow_rule, settings_files};
 pub use value::{SettingPlace, config_schema, setting_names, setting_place, setting_value};
 
@@ -236,7 +238,7 @@ pub struct Loaded {
 /// Reads and merges all layers. `paths` is `None` where no place for the user's file is known: the other layers hold even
 /// so. `project` is the project's root, `settings` what other programs' files say.
 pub fn load(
-    (paths, project): (Option<&Paths>, &Path),
+    (paths, project): (Option<&Paths>, Option<&Path>),
     environment: &Environment,
     settings: &[SettingsFile],
     flags: &Overrides,
@@ -247,7 +249,9 @@ pub fn load(
         apply_file(&mut loaded, &paths.config_file(), Origin::User);
     }
     settings::apply_mode(&mut loaded, settings, SettingsTier::is_projects);
-    apply_file(&mut loaded, &project.join(".belvedere/config.toml"), Origin::Project);
+    if let Some(project) = project {
+        apply_file(&mut loaded, &project.join(".belvedere/config.toml"), Origin::Project);
+    }
     layer::apply_environment(&mut loaded, environment);
     apply_flags(&mut loaded.config, flags);
     settings::apply_ceiling(&mut loaded, settings);

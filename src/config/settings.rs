@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::more_settings::MoreSettings;
-use super::{Environment, Loaded, ProjectRoot, file};
+use super::{Environment, Loaded, ProjectRoot, SettingSources, file};
 use crate::message::Diagnostic;
 use crate::permission::PermissionMode;
 use crate::whole_file::{FileRights, WrittenFile, replace_whole};
@@ -136,12 +136,12 @@ pub fn given_json(given: &str, directory: &Path, flag: &str) -> Result<(PathBuf,
 }
 
 /// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`, and
-/// puts those of the command line among them.
+/// puts those of the command line among them. Layers that are not among the sources are left out.
 pub fn settings_files(
     managed: &Path,
     environment: &Environment,
     ground: &ProjectRoot,
-    given: Option<SettingsFile>,
+    (given, sources): (Option<SettingsFile>, SettingSources),
 ) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
     let user = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(environment.home()?.join(".claude")));
     let own = ground.is_project.then(|| ground.root.join(".claude"));
@@ -153,7 +153,7 @@ pub fn settings_files(
     let user = user.map(|dir| dir.join("settings.json")).filter(|path| files.iter().all(|(_, known)| known != path));
     files.extend(user.map(|path| (SettingsTier::User, path)));
     let (mut all, mut diagnostics) = (Vec::new(), Vec::new());
-    for (tier, path) in files {
+    for (tier, path) in files.into_iter().filter(|(tier, _)| sources.read(*tier)) {
         match read(tier, &path) {
             Ok(settings) => all.extend(settings),
             Err(diagnostic) => diagnostics.push(diagnostic),

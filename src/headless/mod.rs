@@ -34,7 +34,7 @@ use output::Output;
 use printer::Printer;
 use structured::{AnswerJudge, NextTry};
 
-pub use control::{ControlInput, Controlled, run as run_controlled};
+pub use control::{Beginning, ControlInput, Controlled, run as run_controlled};
 pub use input::{FIRST_BYTE_TIMEOUT, with_piped};
 pub use messages::MessageOptions;
 pub use panics::report_panics;
@@ -103,18 +103,18 @@ pub async fn run(headless: Headless, prompt: UserText, signals: &mut Signals) ->
             return exit::FAILED;
         }
     };
-    let broken = output.broken();
+    let (broken, facts) = (output.broken(), conversation.facts());
     tokio::select! {
         biased;
         signal = signals.next_end() => {
             conversation.quit().await;
             return signal.exit_status();
         }
-        () = conversation.await_servers() => {}
+        () = facts.servers().ready_for_one_request() => {}
     }
     conversation.begin(prompt).await;
     let (over, is_over) = oneshot::channel();
-    let printer = Printer::new(format, session, messages);
+    let printer = Printer::new(format, session, messages, facts);
     let printing = tokio::spawn(print(events, printer, output, is_over));
     let mut judge = AnswerJudge::new(schema);
     let (status, cancel) = loop {

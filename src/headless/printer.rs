@@ -12,6 +12,7 @@ use super::text::{self, ProgressLine};
 use super::{PrintedAnswer, eprintln_line, json};
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent};
 use crate::message::{AgentId, UsageTable, escaped_json, sanitize_line};
+use crate::subagent::MainAgentFacts;
 
 pub(super) struct Printer {
     format: OutputFormat,
@@ -25,13 +26,13 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    pub(super) fn new(format: OutputFormat, session: String, options: MessageOptions) -> Self {
+    pub(super) fn new(format: OutputFormat, session: String, options: MessageOptions, facts: MainAgentFacts) -> Self {
         Self {
             format,
             progress: ProgressLine::default(),
             totals: UsageTable::default(),
             kept: Vec::new(),
-            messages: MessageWriter::new(session, options),
+            messages: MessageWriter::new(session, options, facts),
             service_time: ServiceTime::default(),
             ended: None,
             denials: Denials::default(),

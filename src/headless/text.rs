@@ -82,7 +82,7 @@ impl ProgressLine {
             }
             EventKind::Tool(ToolEvent::Changed { call, title, by_program: false }) => {
                 let who = self.children.get(&event.agent).map_or("[main]", |child| &child.label);
-                Some(format!("{who} {} {} (changed by hook)", sanitize_line(&call.name), sanitize_line(title)))
+                Some(format!("{who} {} {} (changed)", sanitize_line(&call.name), sanitize_line(title)))
             }
             EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => {
                 self.waits.announced(event.agent);

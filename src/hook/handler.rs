@@ -54,12 +54,15 @@ pub enum HookCommand {
     Line(String),
     /// A program with its arguments.
     Program(Vec<String>),
+    /// A function of the calling program, by the name that it goes by there.
+    Callback(String),
 }
 
 impl fmt::Display for HookCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => f.write_str(line),
+            Self::Callback(id) => write!(f, "callback {id}"),
             Self::Program(words) => {
                 let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
                 f.write_str(&words.join(" "))
@@ -212,7 +215,7 @@ impl Found<'_> {
             matcher_text: matcher_text.trim().to_owned(),
             matcher,
             command,
-            timeout: timeout(event, fields.get("timeout").and_then(Value::as_f64)),
+            timeout: bounded_timeout(event, fields.get("timeout").and_then(Value::as_f64)),
             is_async,
             is_once: self.owner == Owner::Skill && fields.get("once") == Some(&Value::Bool(true)),
             blocks_on_failure: blocks_on_failure && !is_async && event.can_block(),
@@ -233,7 +236,8 @@ fn command(fields: &Map<String, Value>) -> Option<HookCommand> {
     }
 }
 
-fn timeout(event: HookEvent, given: Option<f64>) -> Duration {
+/// Returns how long a hook may take, of so many seconds that it asks for.
+pub(super) fn bounded_timeout(event: HookEvent, given: Option<f64>) -> Duration {
     let (usual, most) = match event {
         HookEvent::SessionEnd => (END_TIMEOUT, MAX_END_TIMEOUT),
         HookEvent::UserPromptSubmit => (PROMPT_TIMEOUT, MAX_TIMEOUT),

@@ -4,6 +4,7 @@
 //! to `tool`, the moments to `agent`, and putting both together to `services`. Invariants: a project's hook runs only as the
 //! user has seen and trusted it; what a hook prints is bounded and sanitized before anybody reads it.
 
+mod callback;
 mod event;
 mod handler;
 mod log;

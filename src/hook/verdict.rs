@@ -29,6 +29,8 @@ pub enum HookExit {
     },
     TimedOut,
     NotStarted(String),
+    /// What was asked has failed, for this reason.
+    Failed(String),
     /// Nobody waits for it any more.
     Stopped,
 }
@@ -188,6 +190,7 @@ impl HookVerdict {
                 failed(self, HookEnd::Failed, why)
             }
             HookExit::TimedOut => failed(self, HookEnd::TimedOut, format!("after {} s", handler.timeout.as_secs_f32())),
+            HookExit::Failed(why) => failed(self, HookEnd::Failed, why),
             HookExit::NotStarted(why) => failed(self, HookEnd::Failed, format!("not started: {why}")),
             HookExit::Stopped => (HookEnd::Stopped, String::new()),
         }

@@ -45,13 +45,15 @@ pub enum McpWay {
     Http { url: String, headers: Vec<(String, String)> },
     /// HTTP with server-sent events, which streamable HTTP has replaced.
     Sse { url: String, headers: Vec<(String, String)> },
+    /// In the program that drives this one.
+    Calling,
 }
 
 impl McpWay {
     /// Returns `true` if it goes over the network.
     #[must_use]
     pub fn is_remote(&self) -> bool {
-        !matches!(self, Self::Stdio { .. })
+        matches!(self, Self::Http { .. } | Self::Sse { .. })
     }
 
     /// Names it as configurations do.
@@ -61,6 +63,7 @@ impl McpWay {
             Self::Stdio { .. } => "stdio",
             Self::Http { .. } => "http",
             Self::Sse { .. } => "sse",
+            Self::Calling => "sdk",
         }
     }
 }

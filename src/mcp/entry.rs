@@ -47,6 +47,10 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
         },
         Reached::Http(url) => McpWay::Http { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? },
         Reached::Sse(url) => McpWay::Sse { url: address(&filled(url)?)?, headers: pairs(table(entry, "headers")?)? },
+        Reached::Calling if scope == McpScope::Given => McpWay::Calling,
+        Reached::Calling => {
+            return Err("its type `sdk` is for the program that drives this one (--mcp-config)".to_owned());
+        }
     };
     if matches!(&way, McpWay::Stdio { command, .. } if command.trim().is_empty()) {
         return Err("its `command` is empty".to_owned());
@@ -80,6 +84,7 @@ enum Reached {
     Program(String),
     Http(String),
     Sse(String),
+    Calling,
 }
 
 impl Reached {
@@ -91,6 +96,7 @@ impl Reached {
                 Ok(Self::Http(url))
             }
             (Some("sse"), _, Some(url)) => Ok(Self::Sse(url)),
+            (Some("sdk"), _, _) => Ok(Self::Calling),
             (None | Some("stdio"), None, _) => Err("it has no `command` and no `url`".to_owned()),
             (Some("http" | "sse" | "streamable-http" | "streamableHttp" | "streamable_http"), _, None) => {
                 Err("it has no `url`".to_owned())
@@ -108,6 +114,7 @@ pub(super) fn shown(entry: &Entry) -> String {
         Ok(Reached::Program(_)) => {}
         Ok(Reached::Http(_)) => words.push("[http]".to_owned()),
         Ok(Reached::Sse(_)) => words.push("[sse]".to_owned()),
+        Ok(Reached::Calling) => words.push("[in the calling program]".to_owned()),
         Err(_) => words.push("[left out]".to_owned()),
     }
     for key in ["command", "url"] {

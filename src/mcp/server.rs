@@ -13,6 +13,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::calling::server_stream;
 use super::client::{self, Listener, McpConnection, Offered, Unconnected};
 use super::config::{McpConfig, McpWay};
 use super::facts::{McpFacts, McpState};
@@ -313,6 +314,12 @@ impl Server {
                         Err(Unconnected::Failed(self.with_last_words(why.to_string())))
                     }
                 }
+            }
+            McpWay::Calling => {
+                let program = setup.program.clone().ok_or_else(|| "no program drives this session".to_owned())?;
+                let transport = tokio::io::split(server_stream(program, &self.config.name));
+                let connection = client::connect(transport, listener, within).await?;
+                Ok(Live { connection, process: None, reading: None, changed })
             }
             McpWay::Http { url, headers } => {
                 let connection = match setup.sign_ins.manager(&self.config).await? {

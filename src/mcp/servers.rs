@@ -22,7 +22,7 @@ use super::names::McpToolInfo;
 use super::reading::{self, McpPrompt};
 use super::server::Server;
 use super::{McpContent, McpError, McpReply, McpSources, SignIns};
-use crate::launched::LaunchedProgram;
+use crate::launched::{CallingProgram, LaunchedProgram};
 
 /// How long a call waits for a server that is starting.
 const START_WAIT: Duration = Duration::from_secs(15);
@@ -45,6 +45,8 @@ pub struct McpSetup {
     /// What the entries of agent files may name.
     pub sources: McpSources,
     pub sign_ins: SignIns,
+    /// The program that has servers of its own in it.
+    pub program: Option<CallingProgram>,
 }
 
 /// A handle to servers; clones share them. The default has none, and starts none.

@@ -128,15 +128,19 @@ impl Gather<'_> {
             is_nested,
             import: None,
         };
+        let (skips_project, skips_local) = (self.reader.sources.skips_project, self.reader.sources.skips_local);
         let is_claude = CLAUDE_NAMES.iter().any(|name| is_there(&folder.join(name)));
-        for name in if is_claude { &CLAUDE_NAMES[..] } else { &["AGENTS.md"] } {
+        let shared = if is_claude { &CLAUDE_NAMES[..] } else { &["AGENTS.md"] };
+        for name in shared.iter().filter(|_| !skips_project) {
             self.add(wanted(name, owner));
         }
-        if !is_nested && owner == MemoryOwner::Project {
+        if !is_nested && !skips_project && owner == MemoryOwner::Project {
             self.add_rules(&folder.join(".claude/rules"), owner, Some(bounds));
         }
         let own = if owner == MemoryOwner::Project { MemoryOwner::Local } else { owner };
-        self.add(wanted("CLAUDE.local.md", own));
+        if !skips_local {
+            self.add(wanted("CLAUDE.local.md", own));
+        }
     }
 
     fn add_rules(&mut self, folder: &Path, owner: MemoryOwner, bounds: Option<&Path>) {

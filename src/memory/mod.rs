@@ -90,6 +90,9 @@ pub struct MemorySources {
     pub user: Option<Owner>,
     /// Whether the agents work in a project.
     pub is_project: bool,
+    /// Whether the project's own files are left out, and whether the user's for this project are (`CLAUDE.local.md`).
+    pub skips_project: bool,
+    pub skips_local: bool,
     /// What of the project the user trusts; clones share it.
     pub trust: MemoryTrust,
 }

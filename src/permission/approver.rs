@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Access, AccessKind, Grant, QuestionAnswer, UserQuestion};
 use crate::message::{AgentId, FileDiff, reveal};
@@ -123,6 +124,10 @@ pub enum Answer {
     Edited {
         text: String,
     },
+    /// Yes to the call with this input in the place of its own, which is judged anew.
+    Changed {
+        input: Map<String, Value>,
+    },
     /// Yes to a plan, with this text in its place if the user has edited it.
     Plan {
         /// Whether files of the project may be edited from now on.
@@ -146,7 +151,11 @@ pub enum Answer {
 impl Answer {
     #[must_use]
     pub fn is_yes(&self) -> bool {
-        matches!(self, Self::Once | Self::Edited { .. } | Self::Plan { .. } | Self::Choices { .. }) || self.is_lasting()
+        let is_once = matches!(
+            self,
+            Self::Once | Self::Edited { .. } | Self::Changed { .. } | Self::Plan { .. } | Self::Choices { .. }
+        );
+        is_once || self.is_lasting()
     }
 
     /// Returns `true` if it allows more than what was asked about.

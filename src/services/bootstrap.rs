@@ -10,27 +10,28 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::keys::KeyedServices;
-use super::resume::Resume;
+use super::resume::{Resume, Wanted};
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
 use super::settings::SessionSettings;
 use super::{ConfiguredServers, connection, keys, limits, trust};
 use crate::agent::Place;
-use crate::config::{self, Config, Overrides, Paths, ProjectRoot, SettingsFile};
+use crate::config::{self, Config, Overrides, Paths, ProjectRoot, SettingSources, SettingsFile};
 use crate::definition::skill::{SkillDirs, SkillLibrary};
 use crate::definition::{
     AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Plugin, PluginLibrary, PluginPlaces, Roots, WatchedFiles,
 };
 use crate::hook::{HookHandler, HookSource};
+use crate::launched::CallingProgram;
 use crate::memory::{MemoryReader, MemorySources, MemoryTrust};
 use crate::message::{BudgetLimit, Diagnostic, Effort, sanitize_line};
 use crate::permission::{FolderTrust, PermissionMode};
 use crate::provider::model;
 use crate::provider::table::ProviderEnv;
 use crate::sandbox::PlaceWatch;
-use crate::session::{Secrets, Store, log};
-use crate::subagent::{AGENT_TOOL, GivenPrompts, SKILL_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::{EditorFiles, SearchEngine, known_tools};
+use crate::session::{Secrets, Store, is_taken, log};
+use crate::subagent::{AGENT_TOOL, ASK_TOOLS, GivenPrompts, SKILL_TOOL, TASK_TOOLS, UserDirs};
+use crate::tool::{BuiltInTools, EditorFiles, SearchEngine, known_tools};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -81,6 +82,17 @@ pub struct GivenSetup {
     pub prompts: GivenPrompts,
     /// Who may have files open with changes that are not saved.
     pub editor: EditorFiles,
+    /// Whose files are read beside (`--setting-sources`).
+    pub sources: SettingSources,
+    /// The built-in tools there are (`--tools`).
+    pub tools: BuiltInTools,
+    /// The id of a new session (`--session-id`).
+    pub session_id: Option<String>,
+    /// Tokens that models think at most that are told their number (`--max-thinking-tokens`).
+    pub thinking_tokens: Option<u32>,
+    /// The program that drives the session, and its hooks.
+    pub program: Option<CallingProgram>,
+    pub hooks: Vec<HookHandler>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,10 +224,13 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
             .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
     }
     let (settings, unread) = settings_files(&environment, &ground, &options.given);
-    let loaded = config::load((paths.as_ref(), &ground.root), &environment, &settings, &overrides(&options));
+    let sources = options.given.sources;
+    let project = sources.project.then_some(ground.root.as_path());
+    let loaded = config::load((paths.as_ref(), project), &environment, &settings, &overrides(&options));
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
     let (plugins, unusable) = plugins(&options, &environment, &ground);
-    let (more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins.all());
+    let (mut more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins.all());
+    more.hooks.extend(options.given.hooks.iter().cloned());
     let told = ground.notices().into_iter().map(Diagnostic::new);
     let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more).chain(unusable);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
@@ -227,15 +242,18 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let config = loaded.config;
-    let (dirs, names) = (agent_dirs(&environment, &place, &ground), known_names(&config, &services));
+    let among = (&environment, sources);
+    let (dirs, names) = (agent_dirs(among, &place, &ground), known_names(&config, &services));
+    diagnostics.extend(unknown_tools(&options.given.tools, &names));
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins.all()));
-    let skills = Arc::new(skills(options.kind, (&library, &plugins.all()), &environment, (&place, &ground)));
+    let skills = Arc::new(skills(options.kind, (&library, &plugins.all()), among, (&place, &ground)));
     let watch = PlaceWatch::default();
     let trust = MemoryTrust::over(watch.traces().clone(), library.trust().clone());
-    let memory = memory_sources(options.kind, &environment, paths.as_ref(), &ground, trust);
+    let memory = memory_sources(options.kind, among, paths.as_ref(), &ground, trust);
     let known = (&environment, paths.as_ref(), &config);
-    let servers = ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins.all()), &services)
-        .started_with(&options, paths.as_ref());
+    let servers =
+        ConfiguredServers::find(known, (&place.cwd, &ground), (&settings, &plugins.all(), sources), &services)
+            .started_with(&options, paths.as_ref());
     let files = (&*library, &*skills);
     let trust = trust::look(&options, (&rules, &more), files, (paths.as_ref(), &place), (&memory, &servers));
     let agent = match (options.agent.as_deref(), wanted.as_ref().and_then(|wanted| wanted.agent.as_deref())) {
@@ -245,16 +263,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
             .ok(),
         (None, None) => None,
     };
-    let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets.clone());
-    let (store, saved) = match (wanted, &paths) {
-        (Some(wanted), Some(paths)) => {
-            let fresh = options.resume.as_ref().is_some_and(|resume| resume.fork).then(|| new_store(paths));
-            let (store, saved) =
-                wanted.open(fresh, &paths.state_dir, secrets, (&place.project, &limits::review(&config)))?;
-            (Some(store), Some(Arc::new(saved)))
-        }
-        _ => (paths.as_ref().map(new_store), None),
-    };
+    let (store, saved) = stored(wanted, (paths.as_ref(), &place), (&options, &config))?;
     Ok(Bootstrap {
         options,
         config,
@@ -280,13 +289,49 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     })
 }
 
+/// Chooses the folder of a new session, or opens that of the one that goes on. Blocks.
+fn stored(
+    wanted: Option<Wanted>,
+    (paths, place): (Option<&Paths>, &Place),
+    (options, config): (&Options, &Config),
+) -> anyhow::Result<(Option<Store>, Option<Arc<SavedSession>>)> {
+    let Some(paths) = paths else { return Ok((None, None)) };
+    let Some(wanted) = wanted else { return Ok((Some(new_store(paths, place, options)?), None)) };
+    let is_fork = options.resume.as_ref().is_some_and(|resume| resume.fork);
+    let fresh = is_fork.then(|| new_store(paths, place, options)).transpose()?;
+    let (secrets, review) = (options.secrets.clone(), limits::review(config));
+    let (store, saved) = wanted.open(fresh, &paths.state_dir, secrets, (&place.project, &review))?;
+    Ok((Some(store), Some(Arc::new(saved))))
+}
+
+/// Chooses the folder of a new session. Blocks.
+fn new_store(paths: &Paths, place: &Place, options: &Options) -> anyhow::Result<Store> {
+    let secrets = options.secrets.clone();
+    let Some(id) = &options.given.session_id else {
+        return Ok(Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets));
+    };
+    anyhow::ensure!(
+        !is_taken(&paths.state_dir, id),
+        "there is a session {id} already; go on with it by --resume {id}, or choose another --session-id"
+    );
+    Ok(Store::called(id, &paths.state_dir, &place.project, secrets))
+}
+
+/// Says which tools of `--tools` there are not.
+fn unknown_tools(tools: &BuiltInTools, known: &KnownNames) -> Option<Diagnostic> {
+    let is_known = |name: &str| known.tools.iter().any(|tool| tool == name) || ASK_TOOLS.contains(&name);
+    let unknown: Vec<String> =
+        tools.names().filter(|name| !is_known(name)).map(|name| sanitize_line(name).into_owned()).collect();
+    (!unknown.is_empty()).then(|| Diagnostic::new(format!("--tools: there is no tool {}.", unknown.join(", "))))
+}
+
 /// Reads the settings files, and those that this start was given.
 fn settings_files(
     environment: &config::Environment,
     ground: &ProjectRoot,
     given: &GivenSetup,
 ) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
-    config::settings_files(Path::new(config::MANAGED), environment, ground, given.settings.clone())
+    config::settings_files(Path::new(config::MANAGED), environment, ground, (given.settings.clone(), given.sources))
 }
 
 /// Resolves the folder to work in, and finds the project around it.
@@ -324,7 +369,7 @@ fn user_dirs(environment: &config::Environment) -> UserDirs {
 /// Says where memory files are looked for. The demonstration knows of none.
 fn memory_sources(
     kind: SessionKind,
-    environment: &config::Environment,
+    (environment, sources): (&config::Environment, SettingSources),
     paths: Option<&Paths>,
     ground: &ProjectRoot,
     trust: MemoryTrust,
@@ -335,18 +380,20 @@ fn memory_sources(
     let UserDirs { home, claude } = user_dirs(environment);
     MemorySources {
         managed: Some(PathBuf::from(config::MANAGED)),
-        claude,
-        own: paths.map(|paths| paths.config_dir.clone()),
+        claude: claude.filter(|_| sources.user),
+        own: paths.filter(|_| sources.user).map(|paths| paths.config_dir.clone()),
         home: home.map(|home| std::fs::canonicalize(&home).unwrap_or(home)),
         user: Some(config::user(environment)),
         is_project: ground.is_project,
+        skips_project: !sources.project,
+        skips_local: !sources.local,
         trust,
     }
 }
 
 /// Finds the folders of agent files.
-pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &ProjectRoot) -> AgentDirs {
-    with_roots(environment, place, ground, AgentDirs::new)
+fn agent_dirs(among: (&config::Environment, SettingSources), place: &Place, ground: &ProjectRoot) -> AgentDirs {
+    with_roots(among, place, ground, AgentDirs::new)
 }
 
 /// Finds the plugins in use, and says what is wrong with others. The demonstration knows of none.
@@ -359,7 +406,7 @@ fn plugins(
         return Default::default();
     }
     let given = options.plugins.iter().map(|path| options.directory.join(path)).collect();
-    let claude = user_dirs(environment).claude;
+    let claude = user_dirs(environment).claude.filter(|_| options.given.sources.user);
     let project = ground.is_project.then(|| ground.root.clone());
     PluginLibrary::find(PluginPlaces { claude, project, owner: config::user(environment), given })
 }
@@ -368,33 +415,34 @@ fn plugins(
 fn skills(
     kind: SessionKind,
     (library, plugins): (&Library, &[Plugin]),
-    environment: &config::Environment,
+    among: (&config::Environment, SettingSources),
     (place, ground): (&Place, &ProjectRoot),
 ) -> SkillLibrary {
     match kind {
         SessionKind::Live => {
-            let dirs = with_roots(environment, place, ground, SkillDirs::new).with_plugins(plugins);
+            let dirs = with_roots(among, place, ground, SkillDirs::new).with_plugins(plugins);
             SkillLibrary::new(dirs, library.trust().clone()).checking_hooks(check_skill_hooks)
         }
         SessionKind::Demo => SkillLibrary::default(),
     }
 }
 
-/// Finds folders from where the user and the project keep theirs.
+/// Finds folders from where the user and the project keep theirs, as far as these are among the sources.
 fn with_roots<T>(
-    environment: &config::Environment,
+    (environment, sources): (&config::Environment, SettingSources),
     place: &Place,
     ground: &ProjectRoot,
     find: impl FnOnce(&Roots<'_>) -> T,
 ) -> T {
     let (home, claude, kode) =
         (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
+    let of_user = |folder: Option<PathBuf>| folder.filter(|_| sources.user);
     find(&Roots {
-        home: home.as_deref(),
-        claude: claude.as_deref(),
-        kode: kode.as_deref(),
+        home: of_user(home).as_deref(),
+        claude: of_user(claude).as_deref(),
+        kode: of_user(kode).as_deref(),
         cwd: &place.cwd,
-        project: ground.is_project.then_some(ground.root.as_path()),
+        project: (ground.is_project && sources.project).then_some(ground.root.as_path()),
         owner: config::user(environment),
     })
 }

@@ -4,8 +4,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::SessionKind;
 use super::run_files::trusted_as;
@@ -13,7 +17,8 @@ use super::settings::SessionSettings;
 use crate::agent::Place;
 use crate::definition::skill::hooks_of_file;
 use crate::definition::{Source, Tier, read_file};
-use crate::hook::{HookCommand, HookExit, HookHandler, HookProcess, HookSession, HookSource, Hooks};
+use crate::hook::{HookCommand, HookEvent, HookExit, HookHandler, HookProcess, HookSession, HookSource, Hooks};
+use crate::launched::{CallingProgram, UnansweredRequest};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::session::{MAIN, Store};
 use crate::tool::{Shell, UserCommand, UserProgram, UserProgramEnd};
@@ -24,13 +29,13 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Returns the hooks of a session. A demonstration has none.
 pub(super) fn of_session(
     settings: &SessionSettings,
-    shell: &Shell,
+    (shell, program): (&Shell, Option<&CallingProgram>),
     (store, place, kind): (Option<&Store>, &Place, SessionKind),
 ) -> Hooks {
     if kind == SessionKind::Demo {
         return Hooks::default();
     }
-    let (shell, store) = (shell.clone(), store.cloned());
+    let (shell, program, store) = (shell.clone(), program.cloned(), store.cloned());
     let id = store.as_ref().and_then(|store| store.dir().file_name());
     let session = HookSession {
         id: id.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -39,8 +44,14 @@ pub(super) fn of_session(
             store.as_ref().map(|store| store.path_of(agent.unwrap_or(MAIN))).unwrap_or_default()
         }),
         run: Arc::new(move |process: HookProcess| {
-            let shell = shell.clone();
-            async move { exit_of(shell.run_user_program(program(process)).await) }.boxed()
+            let (shell, program) = (shell.clone(), program.clone());
+            async move {
+                match user_program(process) {
+                    Ok(started) => exit_of(shell.run_user_program(started).await),
+                    Err(asked) => asked.exit(program.as_ref()).await,
+                }
+            }
+            .boxed()
         }),
     };
     Hooks::new(settings.hooks.clone(), settings.reach, session)
@@ -80,20 +91,65 @@ pub(super) fn of_file(path: &Path, kind: BroughtKind, root: &Path) -> Vec<Brough
     handlers.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root))).collect()
 }
 
-fn program(process: HookProcess) -> UserProgram {
+/// Returns what is started for a hook, or the callback that is asked.
+fn user_program(process: HookProcess) -> Result<UserProgram, HookCallback> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let project = ("CLAUDE_PROJECT_DIR".to_owned(), text(&process.project));
     let plugin = process.plugin.as_deref().map(|root| ("CLAUDE_PLUGIN_ROOT".to_owned(), text(root)));
-    UserProgram {
+    Ok(UserProgram {
         command: match process.command {
             HookCommand::Line(line) => UserCommand::Line(line),
             HookCommand::Program(words) => UserCommand::Words(words),
+            HookCommand::Callback(id) => {
+                let HookProcess { input, timeout, stop, .. } = process;
+                return Err(HookCallback { id, input, timeout, stop });
+            }
         },
         cwd: process.cwd,
         variables: std::iter::once(project).chain(plugin).collect(),
         input: process.input,
         timeout: process.timeout,
         stop: process.stop,
+    })
+}
+
+/// A hook that the calling program runs.
+struct HookCallback {
+    id: String,
+    input: Vec<u8>,
+    timeout: Duration,
+    stop: CancellationToken,
+}
+
+impl HookCallback {
+    /// Asks the program. What it answers is read as what a command prints. A guard of tools that can no longer be asked
+    /// says no.
+    async fn exit(self, program: Option<&CallingProgram>) -> HookExit {
+        let input: Value = serde_json::from_slice(&self.input).unwrap_or_default();
+        let is_guard = input["hook_event_name"] == HookEvent::PreToolUse.name();
+        let body = json!({
+            "subtype": "hook_callback",
+            "callback_id": self.id,
+            "tool_use_id": input.get("tool_use_id"),
+            "input": input,
+        });
+        let asking = async {
+            match program {
+                Some(program) => program.ask(body).await,
+                None => Err(UnansweredRequest::Gone),
+            }
+        };
+        let exited = |code, stdout, stderr| HookExit::Exited { code: Some(code), stdout, stderr };
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => HookExit::Stopped,
+            answer = asking => match answer {
+                Ok(output) => exited(0, output.to_string(), String::new()),
+                Err(why @ UnansweredRequest::Gone) if is_guard => exited(2, String::new(), why.to_string()),
+                Err(why) => HookExit::Failed(why.to_string()),
+            },
+            () = sleep(self.timeout) => HookExit::TimedOut,
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
 pub(super) fn effort(
     config: &Config,
     settings: &SessionSettings,
-    flag: Option<Effort>,
+    (flag, tokens): (Option<Effort>, Option<u32>),
     environment: &Environment,
 ) -> SessionEffort {
     let own = config.effort.map(|level| EffortWish { level, is_explicit: true });
@@ -61,7 +61,7 @@ pub(super) fn effort(
     let usual = own.or_else(|| variable().or_else(|| settings.effort()).map(EffortWish::from));
     let variable = || environment.get("MAX_THINKING_TOKENS").and_then(|text| text.trim().parse().ok());
     let none = settings.keeps_from_thinking().then_some(0);
-    SessionEffort::new(usual, flag, config.limits.thinking_tokens.or_else(variable).or(none))
+    SessionEffort::new(usual, flag, tokens.or(config.limits.thinking_tokens).or_else(variable).or(none))
 }
 
 /// Opens the books, and emits the limits if there are any.

@@ -18,9 +18,9 @@ use super::sign_in::sign_ins;
 use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, Options, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
-use crate::config::{Config, Environment, Paths, ProjectRoot, SettingsFile};
+use crate::config::{Config, Environment, Paths, ProjectRoot, SettingSources, SettingsFile};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
-use crate::launched::{LaunchedProgram, RunningProgram};
+use crate::launched::{CallingProgram, LaunchedProgram, RunningProgram};
 use crate::mcp::{
     FoundServers, Launch, McpConfig, McpFacts, McpServers, McpSetup, McpSources, PluginServers, ProjectChoice, SignIns,
 };
@@ -58,7 +58,7 @@ impl ConfiguredServers {
     pub fn find(
         (environment, paths, config): (&Environment, Option<&Paths>, &Config),
         (cwd, ground): (&Path, &ProjectRoot),
-        (settings, plugins): (&[SettingsFile], &[Plugin]),
+        (settings, plugins, layers): (&[SettingsFile], &[Plugin], SettingSources),
         services: &ProviderEnv,
     ) -> Self {
         let claude = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| environment.home());
@@ -81,7 +81,7 @@ impl ConfiguredServers {
             keys: secret_variables(services, config),
             variables: Some(Arc::new(move |name| variables.get(name).map(str::to_owned))),
         };
-        let project = sources.of_project();
+        let project = if layers.project { sources.of_project() } else { FoundServers::default() };
         Self { sources, project, ..Self::default() }
     }
 
@@ -186,7 +186,7 @@ fn servers_of(plugin: &Plugin) -> impl Iterator<Item = PluginServers> {
 pub(super) fn of_session(
     shell: &Shell,
     (cwd, configured): (&Path, &ConfiguredServers),
-    kind: SessionKind,
+    (kind, program): (SessionKind, Option<&CallingProgram>),
     head_start: Duration,
 ) -> McpServers {
     if kind == SessionKind::Demo {
@@ -198,6 +198,7 @@ pub(super) fn of_session(
         head_start,
         sources: configured.sources.clone(),
         sign_ins: configured.sign_ins.clone(),
+        program: program.cloned(),
     })
 }
 
@@ -273,7 +274,8 @@ pub async fn test_servers(bootstrap: &Bootstrap, name: Option<&str>) -> anyhow::
     );
     let keys: Vec<String> = bootstrap.services.table.secret_variables().map(str::to_owned).collect();
     let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
-    let servers = of_session(&shell, (&bootstrap.place.cwd, &bootstrap.servers), SessionKind::Live, Duration::ZERO);
+    let servers =
+        of_session(&shell, (&bootstrap.place.cwd, &bootstrap.servers), (SessionKind::Live, None), Duration::ZERO);
     let longest = configs.iter().map(|config| config.start_timeout).max().unwrap_or_default();
     servers.set(configs);
     servers.settled(|_| true, longest + TEST_GRACE).await;

@@ -43,9 +43,7 @@ use jiff::Zoned;
 use tokio::sync::mpsc;
 
 use agents::AgentFiles;
-pub use bootstrap::{
-    Bootstrap, FrontEnd, GivenSetup, Options, SessionKind, Subagents, agent_dirs, bootstrap, known_names,
-};
+pub use bootstrap::{Bootstrap, FrontEnd, GivenSetup, Options, SessionKind, Subagents, bootstrap, known_names};
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use foreign::{ForeignItem, ForeignKind, foreign_items};
@@ -263,7 +261,12 @@ fn wished(
 ) -> (Option<String>, Vec<String>, SessionEffort) {
     let own = Some(config.fallback_models.as_slice()).filter(|named| !named.is_empty());
     let fallbacks = own.unwrap_or(settings.fallback_models()).to_vec();
-    let effort = limits::effort(config, settings, options.effort, &config::Environment::of_process());
+    let effort = limits::effort(
+        config,
+        settings,
+        (options.effort, options.given.thinking_tokens),
+        &config::Environment::of_process(),
+    );
     (settings.model().map(str::to_owned), fallbacks, effort)
 }
 

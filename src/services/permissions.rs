@@ -10,8 +10,7 @@ use super::rules::SessionRules;
 use super::settings::SessionSettings;
 use super::worktrees::AbortOnDrop;
 use super::{
-    ConfiguredServers, FrontEnd, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say,
-    trust,
+    ConfiguredServers, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say, trust,
 };
 use crate::agent::{Place, Sink};
 use crate::config::{Config, Paths, ProjectRoot};
@@ -72,15 +71,17 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let fetcher = Fetcher::new(Hosts::new(config.web_hosts.iter().cloned())).searching_by(engine);
     let looking = LanguageServers::new(config.language_servers.clone(), shell.clone());
     kept.language_servers = looking.clone();
-    let tools =
-        standard_tools(&shell, &fetcher, &looking, &options.given.editor).filtered(|tool| !in_force.takes_away(tool));
+    let tools = standard_tools(&shell, &fetcher, &looking, &options.given.editor)
+        .filtered(|tool| !in_force.takes_away(tool))
+        .chosen(options.given.tools.clone());
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     // One request waits for them, so that nothing is gained by a late start.
-    let head_start = if options.front_end == FrontEnd::Headless { Duration::ZERO } else { mcp::HEAD_START };
-    let running = mcp::of_session(&shell, (&place.cwd, &servers), options.kind, head_start);
+    let head_start = if options.front_end.is_for_programs() { Duration::ZERO } else { mcp::HEAD_START };
+    let running =
+        mcp::of_session(&shell, (&place.cwd, &servers), (options.kind, options.given.program.as_ref()), head_start);
     let (sources, item_trust) = (servers.sources.clone(), files.library.trust().clone());
     let launch_external = external::launcher(shell.clone(), sources, item_trust, place.project.as_ref().clone());
-    let hooks = hooks::of_session(&settings, &shell, (store, place, options.kind));
+    let hooks = hooks::of_session(&settings, (&shell, options.given.program.as_ref()), (store, place, options.kind));
     let found = trust::TrustParts {
         trust,
         rules,
@@ -100,7 +101,9 @@ async fn permissions(made_of: &MadeOf<'_>, kept: &mut SessionHandles, sink: &Sin
     let MadeOf { options, rules, trust, paths, ground, .. } = made_of;
     let allowed = paths.filter(|_| options.kind == SessionKind::Live);
     let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &ground.root));
-    let (answers, errors) = allowed.as_ref().map(Allowed::read).unwrap_or_default();
+    // They are the user's for this project.
+    let known = allowed.as_ref().filter(|_| options.given.sources.local);
+    let (answers, errors) = known.map(Allowed::read).unwrap_or_default();
     say(&errors, sink).await;
     let grants = Grants::default()
         .with(GrantOrigin::Program, reports_grant(made_of.store))

@@ -193,6 +193,12 @@ impl SessionSettings {
         self.never_thinks == Some(true)
     }
 
+    /// Returns `true` if hooks of the program that drives the session run.
+    #[must_use]
+    pub fn runs_given_hooks(&self) -> bool {
+        !self.reach.none && !self.reach.only_managed
+    }
+
     /// Lists the files, the strongest first.
     pub fn files(&self) -> impl Iterator<Item = &SettingsSummary> {
         self.files.iter()

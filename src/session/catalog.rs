@@ -87,6 +87,12 @@ pub fn sessions(state_dir: &Path, project: Option<&Path>) -> Vec<SessionFolder> 
     found
 }
 
+/// Returns `true` if a session of any project has this name. Blocks.
+pub fn is_taken(state_dir: &Path, id: &str) -> bool {
+    let projects = std::fs::read_dir(state_dir.join("sessions")).into_iter().flatten().flatten();
+    projects.into_iter().any(|project| project.path().join(id).exists())
+}
+
 fn folder(dir: PathBuf) -> Option<SessionFolder> {
     let changed = dir.join(format!("{MAIN}.jsonl")).metadata().ok()?.modified().ok()?;
     let id = dir.file_name()?.to_str()?.to_owned();

@@ -24,7 +24,7 @@ mod unsent;
 mod writer;
 
 pub use allowed::Allowed;
-pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, sessions};
+pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, is_taken, sessions};
 pub use merged::{MergedLine, MergedRecords};
 pub use meta::SessionMeta;
 pub use part::{LogPart, PartLine, Stretch, read_part};

@@ -60,8 +60,13 @@ impl Store {
         let start = started.strftime("%Y-%m-%dT%H-%M-%SZ");
         // Two programs may start in the same second.
         let id = RandomState::new().hash_one(started.as_nanosecond()) & 0x00ff_ffff;
-        let dir = project_sessions(state_dir, project).join(format!("{start}-{id:06x}"));
-        let dir = resolved(&dir);
+        Self::called(&format!("{start}-{id:06x}"), state_dir, project, secrets)
+    }
+
+    /// Chooses the folder of a new session that has this name.
+    #[must_use]
+    pub fn called(id: &str, state_dir: &Path, project: &Path, secrets: Secrets) -> Self {
+        let dir = resolved(&project_sessions(state_dir, project).join(id));
         let pictures = PictureStore::in_folder(images_dir(&dir));
         Self { dir, exports: state_dir.join("exports"), secrets, pictures, held: None }
     }

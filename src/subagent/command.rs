@@ -105,6 +105,8 @@ pub enum Command {
     },
     /// Lets the models think so hard from the next message on; `None` goes back to what files and settings say.
     SetEffort(Option<Effort>),
+    /// Lets models that are told a number of tokens think so many; `None` goes back to what the start has said.
+    SetThinkingTokens(Option<u32>),
     /// Takes back what an answer allowed, in the project and in the session.
     Forget {
         grant: Grant,

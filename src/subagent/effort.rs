@@ -28,18 +28,32 @@ struct Choice {
     /// What settings say.
     usual: Option<EffortWish>,
     tokens: Option<u32>,
+    /// What was said of them in the session.
+    chosen_tokens: Option<u32>,
+}
+
+impl Choice {
+    fn tokens(self) -> Option<u32> {
+        self.chosen_tokens.or(self.tokens)
+    }
 }
 
 impl SessionEffort {
     /// Takes what the settings say, what the user says at the start, and how many tokens may be thought.
     #[must_use]
     pub fn new(usual: Option<EffortWish>, chosen: Option<Effort>, tokens: Option<u32>) -> Self {
-        Self(Arc::new(Mutex::new(Choice { chosen, usual, tokens })))
+        Self(Arc::new(Mutex::new(Choice { chosen, usual, tokens, chosen_tokens: None })))
     }
 
     /// Lets agents think so from their next run on; `None` goes back to what their files and the settings say.
     pub(in crate::subagent) fn choose(&self, effort: Option<Effort>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).chosen = effort;
+    }
+
+    /// Lets models that are told a number of tokens think so many from their next request on; `None` goes back to what
+    /// the start has said.
+    pub(in crate::subagent) fn choose_tokens(&self, tokens: Option<u32>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).chosen_tokens = tokens;
     }
 
     fn choice(&self) -> Choice {
@@ -55,14 +69,14 @@ impl SessionEffort {
 
     /// Returns how the main agent thinks. A skill that its user has called says it first.
     pub(in crate::subagent) fn of_main(&self, skill: Option<Effort>, definition: &MainAgentDefinition) -> Reasoning {
-        let Choice { chosen, tokens, .. } = self.choice();
-        let own = definition.as_deref().filter(|_| chosen.is_none());
-        Reasoning { effort: self.wish_of(skill, own), tokens }
+        let choice = self.choice();
+        let own = definition.as_deref().filter(|_| choice.chosen.is_none());
+        Reasoning { effort: self.wish_of(skill, own), tokens: choice.tokens() }
     }
 
     /// Returns how a subagent thinks.
     pub(in crate::subagent) fn of_subagent(&self, skill: Option<Effort>, definition: &AgentDefinition) -> Reasoning {
-        Reasoning { effort: self.wish_of(skill, Some(definition)), tokens: self.choice().tokens }
+        Reasoning { effort: self.wish_of(skill, Some(definition)), tokens: self.choice().tokens() }
     }
 
     fn wish_of(&self, skill: Option<Effort>, definition: Option<&AgentDefinition>) -> Option<EffortWish> {

@@ -24,6 +24,7 @@ pub use main_agent::connection::{
 };
 pub use main_agent::conversation::Conversation;
 pub use main_agent::draft::{DRAFT_CALL, drafting_agent};
+pub use main_agent::facts::MainAgentFacts;
 pub use main_agent::mention;
 pub use main_agent::rewind::Checkpoint;
 pub use registry::approvals::{ApprovalQueue, Unattended, unattended_refusal};

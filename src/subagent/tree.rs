@@ -35,9 +35,9 @@ use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
 use crate::subagent::spawn::launchers::Launchers;
 use crate::subagent::spawn::memory::UserDirs;
 use crate::subagent::spawn::prompt::PromptEnvironment;
-use crate::subagent::tools::agent_tool::AgentTool;
+use crate::subagent::tools::agent_tool::{AGENT_TOOL, AgentTool};
 use crate::subagent::tools::offer::Offers;
-use crate::subagent::tools::skill_tool::SkillTool;
+use crate::subagent::tools::skill_tool::{SKILL_TOOL, SkillTool};
 use crate::subagent::tools::{ask_tools, task_tools};
 use crate::subagent::workspace::{Workspace, WorktreeRegistry};
 use crate::tool::{BackgroundCommands, FileCopies, Freshness, Shell, ToolSet, Writers};
@@ -236,8 +236,8 @@ impl Tree {
         Capabilities {
             tools: setup.tools.clone(),
             servers: setup.servers.clone().into(),
-            delegation: self.depth_allows(0),
-            skills: Delegation::Open,
+            delegation: if setup.tools.take(AGENT_TOOL) { self.depth_allows(0) } else { Delegation::Closed },
+            skills: if setup.tools.take(SKILL_TOOL) { Delegation::Open } else { Delegation::Closed },
             permissions: setup.permissions.clone(),
             hooks: OwnHooks::default(),
         }
@@ -269,7 +269,8 @@ impl Tree {
         let tools = if delegates { tools.with(Arc::new(AgentTool::new(self.clone(), agent))) } else { tools };
         let about = task_tools::tools(self, id, delegates, runs_commands);
         let asks = if asks { ask_tools::tools(self).to_vec() } else { Vec::new() };
-        about.into_iter().chain(asks).fold(tools, |tools, tool| tools.with(tool))
+        let more = about.into_iter().chain(asks).filter(|tool| self.setup().tools.take(tool.name()));
+        more.fold(tools, |tools, tool| tools.with(tool))
     }
 
     /// Counts a spawn, if one more may be made for this request.

@@ -23,6 +23,7 @@ mod background;
 mod bash;
 mod blocking;
 mod call;
+mod choice;
 mod edit;
 mod editor_files;
 mod file;
@@ -45,6 +46,7 @@ mod write;
 
 pub use background::{BackgroundCommands, CommandEvent, CommandHost, CommandListener, CommandLook, EndedBy};
 pub use call::{AnyTool, ParsedCall, PreparedCall};
+pub use choice::BuiltInTools;
 pub use editor_files::{AskEditor, EditorFiles};
 pub use file::copies::{FileCopies, FileVersions};
 pub use file::diff::diff_files;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::AnyTool;
+use super::{AnyTool, BuiltInTools};
 use crate::message::{ToolSpec, canonical_name};
 use crate::permission::ToolKind;
 
@@ -12,6 +12,7 @@ pub struct ToolSet {
     /// What joins the others while the agent works.
     late: Option<Arc<LateTools>>,
     notes: Option<ToolNotes>,
+    chosen: BuiltInTools,
 }
 
 /// Returns what a model has to know of its tools as long as it has them, message by message.
@@ -102,6 +103,19 @@ impl ToolSet {
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
         let tools = self.tools.iter().filter(|tool| keep(tool.name())).cloned().collect();
         Self { tools, ..self.clone() }
+    }
+
+    /// Returns those of the tools that were chosen.
+    #[must_use]
+    pub fn chosen(&self, chosen: BuiltInTools) -> Self {
+        let tools = self.filtered(|tool| chosen.has(tool));
+        Self { chosen, ..tools }
+    }
+
+    /// Returns `true` if another tool of this program may join them.
+    #[must_use]
+    pub fn take(&self, tool: &str) -> bool {
+        self.chosen.has(tool)
     }
 
     /// Returns the tools that are of use to an agent whose model is, or is not, at a service that searches the web itself.

@@ -1,6 +1,7 @@
 //! Questions that a program answers: `can_use_tool`.
 //!
-//! Owns how a question is put and what an answer means. Invariant: a call runs as it was asked about, or not at all.
+//! Owns how a question is put and what an answer means. Invariant: a call runs as it was asked about, or as the program
+//! has changed it, which is judged anew.
 
 use std::collections::HashMap;
 
@@ -17,6 +18,8 @@ use crate::subagent::unattended_refusal;
 struct Asked {
     request: ApprovalRequest,
     input: Map<String, Value>,
+    /// Whether that is a call's, and may be changed.
+    is_call: bool,
 }
 
 #[derive(Debug, Default)]
@@ -70,10 +73,10 @@ impl PermissionRequests {
         self.asked += 1;
         let request_id = format!("permission-{}", self.asked);
         let call = self.calls.get(&(agent, request.id.call_id.clone()));
-        let (tool, input) = match call {
-            Some(ToolCall { name, input: ToolInput::Object(input), .. }) => (name.as_str(), input.clone()),
+        let (tool, input, is_call) = match call {
+            Some(ToolCall { name, input: ToolInput::Object(input), .. }) => (name.as_str(), input.clone(), true),
             // What no call asks for, such as whether a report is sent.
-            _ => (request.access.tool.as_str(), Map::from_iter([("act".to_owned(), request.act().into())])),
+            _ => (request.access.tool.as_str(), Map::from_iter([("act".to_owned(), request.act().into())]), false),
         };
         let suggestions: Vec<Value> = request
             .grant
@@ -100,7 +103,7 @@ impl PermissionRequests {
         if !agent.is_main() {
             body["agent_id"] = agent.to_string().into();
         }
-        self.open.push((request_id.clone(), Asked { request: request.clone(), input }));
+        self.open.push((request_id.clone(), Asked { request: request.clone(), input, is_call }));
         json!({"type": "control_request", "request_id": request_id, "request": body})
     }
 
@@ -129,7 +132,7 @@ impl PermissionRequests {
 
 impl Asked {
     fn answer(&self, verdict: Verdict) -> Answer {
-        let Self { request, input } = self;
+        let Self { request, input, is_call } = self;
         match verdict {
             Verdict::Deny { message } => Answer::No { comment: message },
             Verdict::Allow { updated_input, .. } if request.questions().is_some() => {
@@ -142,8 +145,8 @@ impl Asked {
                     None => no("the calling program answered none of the questions".to_owned()),
                 }
             }
-            Verdict::Allow { updated_input: Some(changed), .. } if changed != *input => {
-                no("the calling program wants this with another input, which Belvedere does not do".to_owned())
+            Verdict::Allow { updated_input: Some(changed), .. } if changed != *input && *is_call => {
+                Answer::Changed { input: changed }
             }
             Verdict::Allow { .. } if request.is_of_plan() => Answer::Plan { accepts_edits: false, text: None },
             Verdict::Allow { updated_permissions, .. }

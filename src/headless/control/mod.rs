@@ -5,13 +5,16 @@
 //! program, for a message would be lost; once the input has ended, questions are answered with no.
 
 mod approvals;
+mod questions;
 mod request;
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::lead::Lead;
@@ -20,15 +23,18 @@ use super::output::Output;
 use super::printer::{Printer, written};
 use super::structured::{AnswerJudge, AnswerSchema};
 use super::{MessageOptions, OutputFormat, eprintln_line, exit, input, judged};
-use crate::agent::{AgentEvent, EventKind, LogEvent};
+use crate::agent::{AgentEvent, EventKind, LogEvent, SessionEvent};
 use crate::definition::Catalog;
 use crate::definition::skill::SkillCatalog;
-use crate::message::{AgentId, MessageId, UserText};
+use crate::hook::HookHandler;
+use crate::launched::{CallingProgram, ProgramRequest};
+use crate::message::{AgentId, Effort, MessageId, UserText, sanitize_line};
 use crate::permission::PermissionMode;
 use crate::services::Signals;
 use crate::session::PictureStore;
 use crate::subagent::{Children, Command, Conversation};
 use approvals::PermissionRequests;
+use questions::ProgramQuestions;
 use request::{ControlRequest, ProgramLine, initialized};
 
 /// Standard input, of which the first line may have been read before the session starts.
@@ -46,20 +52,17 @@ impl ControlInput {
         Ok(Self { lines: input::json_lines(io::stdin())?, first: None })
     }
 
-    /// Waits for the first line, and returns the agents that it defines, as `--agents` takes them. Blocks.
+    /// Waits for the first line, and returns what the session begins with, as it says. Blocks.
     ///
     /// # Errors
-    /// Returns what it asks for that cannot be had here.
-    pub fn agents(&mut self) -> anyhow::Result<Option<String>> {
+    /// Returns what of it cannot be used.
+    pub fn beginning(&mut self) -> anyhow::Result<Beginning> {
         self.first = self.lines.blocking_recv();
-        let first = self.first.as_deref().map(ProgramLine::read);
-        match first {
-            Some(Ok(ProgramLine::Control { request: ControlRequest::Initialize { hooks, agents }, .. })) => {
-                let has_hooks = hooks.is_some_and(|hooks| hooks.as_object().is_none_or(|hooks| !hooks.is_empty()));
-                anyhow::ensure!(!has_hooks, "hooks of the calling program are not run here; put them into --settings");
-                Ok(agents.map(|agents| agents.to_string()))
+        match self.first.as_deref().map(ProgramLine::read) {
+            Some(Ok(ProgramLine::Control { request: ControlRequest::Initialize(request), .. })) => {
+                request.beginning().map_err(|why| anyhow::anyhow!("cannot use `initialize`: {}", sanitize_line(&why)))
             }
-            _ => Ok(None),
+            _ => Ok(Beginning::default()),
         }
     }
 
@@ -71,6 +74,23 @@ impl ControlInput {
     }
 }
 
+/// What a program says of a session before it starts.
+#[derive(Debug, Default)]
+pub struct Beginning {
+    /// Agents, as `--agents` takes them.
+    pub agents: Option<String>,
+    /// The hooks that it runs, and what is said of those that never run.
+    pub hooks: Vec<HookHandler>,
+    pub said: Vec<String>,
+    /// The MCP servers that live in it.
+    pub servers: Vec<(String, Value)>,
+    /// A system prompt for the main agent, and more for it.
+    pub prompt: Option<String>,
+    pub appended: Option<String>,
+    /// What answers have to fit, as `--json-schema` takes it.
+    pub schema: Option<String>,
+}
+
 /// What such a conversation is made of.
 pub struct Controlled {
     pub conversation: Conversation,
@@ -80,16 +100,21 @@ pub struct Controlled {
     pub messages: MessageOptions,
     /// The most that the program may allow.
     pub ceiling: PermissionMode,
-    pub skills: SkillCatalog,
     pub pictures: PictureStore,
     pub schema: Option<AnswerSchema>,
+    /// What the program is asked beside permissions.
+    pub requests: mpsc::UnboundedReceiver<ProgramRequest>,
+    pub program: CallingProgram,
+    /// Whether its hooks run.
+    pub hooks_applied: bool,
 }
 
 /// Answers until the input has ended and everything is answered. Returns the exit status.
 pub async fn run(controlled: Controlled, signals: &mut Signals) -> u8 {
     let Controlled { conversation, events, input, session, messages, ceiling, .. } = controlled;
-    let Controlled { skills, pictures, schema, .. } = controlled;
-    let catalog = messages.catalog.clone();
+    let Controlled { pictures, schema, requests, program, hooks_applied, .. } = controlled;
+    let (catalog, skills) = (messages.catalog.clone(), messages.skills.clone());
+    let facts = conversation.facts();
     let output = match Output::start() {
         Ok(output) => output,
         Err(error) => {
@@ -101,8 +126,13 @@ pub async fn run(controlled: Controlled, signals: &mut Signals) -> u8 {
     let engine = tokio::spawn(conversation.drive(orders));
     let mut session = Session {
         commands,
-        printer: Printer::new(OutputFormat::StreamJson, session, messages),
+        printer: Printer::new(OutputFormat::StreamJson, session, messages, facts.clone()),
         approvals: PermissionRequests::default(),
+        questions: ProgramQuestions::default(),
+        program,
+        hooks_applied,
+        has_begun: false,
+        usual_model: None,
         waiting: VecDeque::new(),
         ceiling,
         catalog,
@@ -111,11 +141,16 @@ pub async fn run(controlled: Controlled, signals: &mut Signals) -> u8 {
         judge: AnswerJudge::new(schema),
         last_sent: MessageId::default(),
         unanswered: 0,
+        held: Some(Vec::new()),
         lead: Lead::default(),
         status: exit::OK,
     };
-    let mut sources = Sources { events, input: Some(input), signals };
+    let ready = async move { facts.servers().ready_for_one_request().await };
+    let mut sources = Sources { events, input: Some(input), requests: Some(requests), ready: ready.boxed(), signals };
     let code = run_loop(&mut session, &mut sources, &output).await;
+    // Nobody answers any more.
+    session.questions.end();
+    sources.requests = None;
     let Session { commands, mut printer, waiting, .. } = session;
     drop(commands);
     let told = |event: &LogEvent| lines(printer.event(event)).collect();
@@ -126,6 +161,10 @@ struct Sources<'a> {
     events: mpsc::Receiver<Arc<LogEvent>>,
     /// None once it has ended.
     input: Option<ControlInput>,
+    /// What the program is asked; none once it cannot answer.
+    requests: Option<mpsc::UnboundedReceiver<ProgramRequest>>,
+    /// Until MCP servers have started, for a short time.
+    ready: BoxFuture<'static, ()>,
     signals: &'a mut Signals,
 }
 
@@ -135,7 +174,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
         if sources.input.is_none() {
             session.refuse_all();
             if session.unanswered == 0 && session.lead == Lead::Rests && session.waiting.is_empty() {
-                return session.status();
+                return session.status;
             }
         }
         tokio::select! {
@@ -143,8 +182,17 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             signal = sources.signals.next_end() => return signal.exit_status(),
             () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
             () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
+            Some(request) = next_request(&mut sources.requests) => {
+                let line = session.questions.ask(request);
+                session.write(&line);
+            }
+            line = session.questions.given_up() => session.write(&line),
+            () = &mut sources.ready, if session.held.is_some() => session.release(),
             line = next_line(&mut sources.input) => match line {
-                None => sources.input = None,
+                None => {
+                    (sources.input, sources.requests) = (None, None);
+                    session.questions.end();
+                }
                 Some(line) => if let Err(why) = session.received(&line).await {
                     eprintln_line(&format!("belvedere: cannot use a line of standard input: {why}"));
                     return exit::USAGE;
@@ -166,6 +214,13 @@ async fn next_line(input: &mut Option<ControlInput>) -> Option<Vec<u8>> {
     }
 }
 
+async fn next_request(requests: &mut Option<mpsc::UnboundedReceiver<ProgramRequest>>) -> Option<ProgramRequest> {
+    match requests {
+        Some(requests) => requests.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn lines(lines: impl IntoIterator<Item = String>) -> impl Iterator<Item = String> {
     lines.into_iter().map(|line| line + "\n")
 }
@@ -174,6 +229,13 @@ struct Session {
     commands: mpsc::UnboundedSender<Command>,
     printer: Printer,
     approvals: PermissionRequests,
+    questions: ProgramQuestions,
+    program: CallingProgram,
+    hooks_applied: bool,
+    /// Whether the program has introduced itself.
+    has_begun: bool,
+    /// The model that the session began with, as `--model` takes it.
+    usual_model: Option<String>,
     /// What is still to be written.
     waiting: VecDeque<String>,
     ceiling: PermissionMode,
@@ -184,6 +246,8 @@ struct Session {
     last_sent: MessageId,
     /// Messages that were sent and not yet answered to the end.
     unanswered: usize,
+    /// What waits for MCP servers to start: what connects later is of no use to it. `None` once they have.
+    held: Option<Vec<Command>>,
     lead: Lead,
     /// How the last answer ended.
     status: u8,
@@ -193,6 +257,9 @@ impl Session {
     fn apply(&mut self, event: &LogEvent) {
         let made = self.printer.event(event);
         self.waiting.extend(lines(made));
+        if let LogEvent::Session { event: SessionEvent::ModelChosen { provider, id, .. }, .. } = event {
+            self.usual_model.get_or_insert_with(|| format!("{provider}/{id}"));
+        }
         let Some(AgentEvent { agent, kind, .. }) = event.of_agent() else { return };
         if let EventKind::Tool(event) = kind {
             let asked = self.approvals.apply(*agent, event);
@@ -216,10 +283,6 @@ impl Session {
         }
     }
 
-    fn status(&self) -> u8 {
-        if self.status == exit::OK && self.printer.has_refused() { exit::REFUSED } else { self.status }
-    }
-
     fn write(&mut self, message: &Value) {
         self.waiting.extend(lines(written(serde_json::to_string(message))));
     }
@@ -227,7 +290,18 @@ impl Session {
     fn send(&mut self, text: UserText) {
         self.unanswered += 1;
         self.last_sent = MessageId(self.last_sent.0 + 1);
-        self.order(Command::Send { id: self.last_sent, text });
+        let command = Command::Send { id: self.last_sent, text };
+        match &mut self.held {
+            Some(held) => held.push(command),
+            None => self.order(command),
+        }
+    }
+
+    /// Hands on what has waited for MCP servers.
+    fn release(&mut self) {
+        for command in self.held.take().unwrap_or_default() {
+            self.order(command);
+        }
     }
 
     fn order(&mut self, command: Command) {
@@ -247,7 +321,9 @@ impl Session {
                 self.send(text);
             }
             ProgramLine::Answer { request_id, response } => {
-                if let Some((id, answer)) = self.approvals.answer(&request_id, response) {
+                let other = self.questions.answer(&request_id, response);
+                let answered = other.and_then(|response| self.approvals.answer(&request_id, response));
+                if let Some((id, answer)) = answered {
                     self.order(Command::Answer { id, answer });
                 }
             }
@@ -264,8 +340,13 @@ impl Session {
 
     fn control(&mut self, request: ControlRequest) -> Result<Value, String> {
         match request {
-            // What it defines was taken in before the start.
-            ControlRequest::Initialize { .. } => return Ok(initialized(&self.catalog, &self.skills)),
+            ControlRequest::Initialize(_) if std::mem::replace(&mut self.has_begun, true) => {
+                return Err("the session has begun already".to_owned());
+            }
+            // What it brings was taken in before the start.
+            ControlRequest::Initialize(_) => {
+                return Ok(initialized(&self.catalog, &self.skills, self.hooks_applied));
+            }
             ControlRequest::Interrupt => self.order(Command::Interrupt { children: Children::Stop }),
             ControlRequest::SetPermissionMode { mode } => {
                 let mode: PermissionMode = mode.parse()?;
@@ -275,10 +356,23 @@ impl Session {
                 self.printer.messages.set_mode(mode);
                 self.order(Command::SetMode(mode));
             }
-            ControlRequest::SetModel { model: Some(name) } => {
+            ControlRequest::SetModel { model } => {
+                let name = model.or_else(|| self.usual_model.clone()).ok_or("say which model")?;
                 self.order(Command::UseModel { agent: AgentId::MAIN, name });
             }
-            ControlRequest::SetModel { model: None } => return Err("say which model".to_owned()),
+            ControlRequest::SetMaxThinkingTokens { max_thinking_tokens: tokens } => {
+                self.order(Command::SetThinkingTokens(tokens));
+            }
+            ControlRequest::ApplyFlagSettings { settings } => self.apply_settings(&settings)?,
+            ControlRequest::McpReconnect { server } => self.order(Command::Servers { restart: Some(server) }),
+            ControlRequest::McpMessage { server_name, message } => {
+                let is_heard = self.program.hand_on(&server_name, message);
+                return if is_heard {
+                    Ok(json!({}))
+                } else {
+                    Err(format!("no server {server_name} of yours is in use"))
+                };
+            }
             ControlRequest::McpStatus => return Ok(json!({"mcpServers": self.printer.messages.servers()})),
             ControlRequest::StopTask { task_id } => {
                 let agent = task_id.parse().map(AgentId).map_err(|_| format!("no task {task_id}"))?;
@@ -287,6 +381,24 @@ impl Session {
             ControlRequest::Unknown => return Err("Belvedere does not know this request".to_owned()),
         }
         Ok(json!({}))
+    }
+
+    /// Changes what can be changed in a session of what settings files say.
+    fn apply_settings(&mut self, settings: &Map<String, Value>) -> Result<(), String> {
+        let mut commands = Vec::new();
+        for (key, value) in settings {
+            let text = value.as_str();
+            commands.push(match (key.as_str(), text) {
+                ("effortLevel", Some(level)) => Command::SetEffort(Effort::choice(level)?),
+                ("effortLevel", None) if value.is_null() => Command::SetEffort(None),
+                ("model", Some(name)) => Command::UseModel { agent: AgentId::MAIN, name: name.to_owned() },
+                _ => return Err(format!("`{key}` cannot be changed in a session")),
+            });
+        }
+        for command in commands {
+            self.order(command);
+        }
+        Ok(())
     }
 
     /// Answers every question with no, because nobody is there any more.

@@ -4,10 +4,12 @@
 
 use base64::Engine as _;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::Beginning;
 use crate::definition::Catalog;
 use crate::definition::skill::SkillCatalog;
+use crate::hook::HookHandler;
 use crate::message::{UserText, picture_mark};
 use crate::session::PictureStore;
 
@@ -41,12 +43,7 @@ enum Line {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub(super) enum ControlRequest {
-    Initialize {
-        #[serde(default)]
-        hooks: Option<Value>,
-        #[serde(default)]
-        agents: Option<Value>,
-    },
+    Initialize(Box<InitializeRequest>),
     Interrupt,
     SetPermissionMode {
         mode: String,
@@ -55,12 +52,80 @@ pub(super) enum ControlRequest {
         #[serde(default)]
         model: Option<String>,
     },
+    SetMaxThinkingTokens {
+        #[serde(default)]
+        max_thinking_tokens: Option<u32>,
+    },
+    /// Changes some of what settings files say.
+    ApplyFlagSettings {
+        settings: Map<String, Value>,
+    },
     McpStatus,
+    McpReconnect {
+        #[serde(rename = "serverName")]
+        server: String,
+    },
+    /// What a server of the program sends by itself.
+    McpMessage {
+        server_name: String,
+        message: Value,
+    },
     StopTask {
         task_id: String,
     },
     #[serde(other)]
     Unknown,
+}
+
+/// What a program brings, and what its conversation is to be.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct InitializeRequest {
+    pub(super) hooks: Value,
+    pub(super) agents: Option<Value>,
+    /// The servers that live in it, and what is said of some of them.
+    sdk_mcp_servers: Option<Vec<String>>,
+    sdk_mcp_server_configs: Option<Map<String, Value>>,
+    system_prompt: Option<Words>,
+    append_system_prompt: Option<String>,
+    json_schema: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl InitializeRequest {
+    /// Returns what the session begins with.
+    ///
+    /// # Errors
+    /// Returns what cannot be read.
+    pub(super) fn beginning(self) -> Result<Beginning, String> {
+        let (hooks, said) = HookHandler::callbacks(&self.hooks)?;
+        let mut configs = self.sdk_mcp_server_configs.unwrap_or_default();
+        let entry = |name: String| {
+            let mut entry = configs.remove(&name).unwrap_or_else(|| json!({}));
+            if let Some(entry) = entry.as_object_mut() {
+                entry.insert("type".to_owned(), "sdk".into());
+            }
+            (name, entry)
+        };
+        Ok(Beginning {
+            agents: self.agents.map(|agents| agents.to_string()),
+            hooks,
+            said,
+            servers: self.sdk_mcp_servers.unwrap_or_default().into_iter().map(entry).collect(),
+            prompt: self.system_prompt.map(|words| match words {
+                Words::One(text) => text,
+                Words::Several(texts) => texts.join("\n\n"),
+            }),
+            appended: self.append_system_prompt,
+            schema: self.json_schema.map(|schema| schema.to_string()),
+        })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -176,7 +241,7 @@ impl Part {
 }
 
 /// Answers the first request of a program: what it can ask for.
-pub(super) fn initialized(catalog: &Catalog, skills: &SkillCatalog) -> Value {
+pub(super) fn initialized(catalog: &Catalog, skills: &SkillCatalog, hooks_applied: bool) -> Value {
     let agents = catalog.names().into_iter().filter_map(|name| {
         let definition = catalog.get(&name)?;
         Some(json!({"name": definition.name, "description": definition.description}))
@@ -192,5 +257,7 @@ pub(super) fn initialized(catalog: &Catalog, skills: &SkillCatalog) -> Value {
         "output_style": "default",
         "available_output_styles": ["default"],
         "pid": std::process::id(),
+        "hook_on_failure_supported": true,
+        "hooks_applied": hooks_applied,
     })
 }

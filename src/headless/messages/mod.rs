@@ -15,11 +15,15 @@ use serde_json::{Value, json};
 use crate::agent::{AgentEvent, ContextEvent, EventKind, LogEvent, Outcome, SessionEvent, Spawn, Status, TurnEvent};
 use crate::agent::{Author, ToolEvent};
 use crate::definition::Catalog;
-use crate::mcp::McpFacts;
+use crate::definition::skill::{Skill, SkillCatalog};
+use crate::mcp::{McpFacts, McpState, server_prefix};
 use crate::message::format::sha256_hex;
-use crate::message::{AgentId, AssistantMessage, Block, ResultPart, ToolInput, ToolResult, Usage, picture_mark};
+use crate::message::{
+    AgentId, AssistantMessage, Block, ResultPart, ToolInput, ToolResult, Usage, picture_mark, sanitize_line,
+};
 use crate::permission::PermissionMode;
 use crate::provider::StopReason;
+use crate::subagent::MainAgentFacts;
 use partial::Partial;
 
 /// What the messages say beside the events.
@@ -29,6 +33,8 @@ pub struct MessageOptions {
     pub mode: PermissionMode,
     /// The kinds of agents there are.
     pub catalog: Catalog,
+    /// What can be called by name.
+    pub skills: SkillCatalog,
     /// Whether texts are also written while they arrive (`--include-partial-messages`).
     pub partial: bool,
     /// Whether the user's own messages are written too (`--replay-user-messages`).
@@ -41,7 +47,7 @@ pub(super) struct MessageWriter {
     options: MessageOptions,
     session: String,
     model: String,
-    servers: Vec<Value>,
+    facts: MainAgentFacts,
     subagents: HashMap<AgentId, Spawn>,
     partial: HashMap<AgentId, Partial>,
     /// Whether the present run of the main agent was announced.
@@ -72,12 +78,12 @@ impl ServiceTime {
 }
 
 impl MessageWriter {
-    pub(super) fn new(session: String, options: MessageOptions) -> Self {
+    pub(super) fn new(session: String, options: MessageOptions, facts: MainAgentFacts) -> Self {
         Self {
             options,
             session,
             model: String::new(),
-            servers: Vec::new(),
+            facts,
             subagents: HashMap::new(),
             partial: HashMap::new(),
             is_announced: false,
@@ -110,16 +116,15 @@ impl MessageWriter {
         self.options.mode = mode;
     }
 
-    /// How the MCP servers are.
-    pub(super) fn servers(&self) -> &[Value] {
-        &self.servers
+    /// Says how the MCP servers are, at length.
+    pub(super) fn servers(&self) -> Vec<Value> {
+        self.facts.servers().facts().iter().map(server_status).collect()
     }
 
     fn of_session(&mut self, event: &SessionEvent) -> Vec<Value> {
         match event {
             SessionEvent::ModelChosen { id, .. } => self.model.clone_from(id),
             SessionEvent::ModeChanged { mode } => self.options.mode = *mode,
-            SessionEvent::ServersChanged { servers } => self.servers = servers.iter().map(server).collect(),
             SessionEvent::NoModel { reason } => return vec![informational("error", reason)],
             _ => {}
         }
@@ -165,15 +170,23 @@ impl MessageWriter {
 
     /// The first message of a run.
     fn init(&self) -> Value {
-        let MessageOptions { cwd, mode, catalog, .. } = &self.options;
+        let MessageOptions { cwd, mode, catalog, skills, .. } = &self.options;
+        let servers: Vec<Value> = self.facts.servers().facts().iter().map(server).collect();
+        let named = |is_meant: fn(&Skill) -> bool| -> Vec<String> {
+            skills.all().into_iter().filter(|skill| is_meant(skill)).map(|skill| skill.name.clone()).collect()
+        };
         json!({
             "type": "system",
             "subtype": "init",
             "cwd": cwd.to_string_lossy(),
             "model": self.model,
             "permissionMode": mode.name(),
-            "mcp_servers": self.servers,
+            "tools": self.facts.tools(),
+            "mcp_servers": servers,
             "agents": catalog.names(),
+            "slash_commands": named(|skill| skill.is_for_users),
+            "skills": named(|skill| skill.is_for_models),
+            "output_style": "default",
         })
     }
 
@@ -242,7 +255,31 @@ impl MessageWriter {
 }
 
 fn server(facts: &McpFacts) -> Value {
-    json!({"name": facts.name, "status": facts.state.word()})
+    json!({"name": facts.name, "status": status_word(&facts.state)})
+}
+
+/// Says how a server is, and what it offers.
+fn server_status(facts: &McpFacts) -> Value {
+    let mut body = server(facts);
+    let prefix = server_prefix(&facts.name);
+    let tools = facts.tools.iter().map(|name| json!({"name": name.strip_prefix(&prefix).unwrap_or(name)}));
+    body["scope"] = facts.scope.as_str().into();
+    body["tools"] = tools.collect();
+    if let Some(why) = facts.state.why() {
+        body["error"] = sanitize_line(why).into();
+    }
+    body
+}
+
+/// Returns how a server is in the words of the Claude Agent SDK.
+fn status_word(state: &McpState) -> &'static str {
+    match state {
+        McpState::Off(_) => "disabled",
+        McpState::Starting | McpState::Waiting(_) => "pending",
+        McpState::Connected => "connected",
+        McpState::Failed(_) => "failed",
+        McpState::SignIn(_) | McpState::SigningIn(_) => "needs-auth",
+    }
 }
 
 fn informational(level: &str, text: &str) -> Value {

@@ -16,6 +16,7 @@ use crate::memory::GivenMemory;
 use crate::message::{AgentId, MessageId, Transcript, UserText};
 use crate::subagent::main_agent::answer::{Answered, Answering, CompactRequest, Task};
 use crate::subagent::main_agent::connection::{Connecting, Reconnect};
+use crate::subagent::main_agent::facts::MainAgentFacts;
 use crate::subagent::main_agent::hooks::{IdleClock, SessionHooks, end_session};
 use crate::subagent::main_agent::preparing::{Prepared, Preparing};
 use crate::subagent::main_agent::rewind::{Checkpoint, beginning};
@@ -151,9 +152,10 @@ impl Conversation {
         self.hooks.begin(&self.tree, &self.definition, source);
     }
 
-    /// Waits for a short time until MCP servers have started: what connects later than the one message is of no use to it.
-    pub async fn await_servers(&self) {
-        self.tree.setup().servers.ready_for_one_request().await;
+    /// Returns what is known of its main agent.
+    pub fn facts(&self) -> MainAgentFacts {
+        let (tree, definition, connecting) = (self.tree.clone(), self.definition.clone(), self.connecting.clone());
+        MainAgentFacts { tree, definition, connecting }
     }
 
     /// Starts to answer one message, for a front end that has no other.
@@ -247,6 +249,7 @@ impl Conversation {
                 self.tree.setup().effort.choose(effort);
                 self.announce_effort(true);
             }
+            Command::SetThinkingTokens(tokens) => self.tree.setup().effort.choose_tokens(tokens),
             Command::Forget { grant, holder } => self.tree.setup().permissions.forget(&grant, &holder),
             Command::Draft { wish } => self.spawn(self.tree.clone().draft(self.connecting.clone(), wish)),
             Command::Worktree { branch, act } => {

@@ -7,6 +7,7 @@ mod answer;
 pub(super) mod connection;
 pub(super) mod conversation;
 pub(super) mod draft;
+pub(super) mod facts;
 mod hand_off;
 pub(super) mod hooks;
 pub mod mention;
@@ -114,7 +115,7 @@ impl Tree {
             Some(definition) => {
                 setup.environment.lead_prompt(definition, (notes.as_deref(), &files), capabilities.delegation)
             }
-            None => setup.environment.main_prompt(&files),
+            None => setup.environment.main_prompt(&files, capabilities.delegation),
         };
         let permissions = capabilities.permissions.clone().borrowing();
         let agent_type = lead.definition.as_ref().map(|definition| definition.name.as_str());

@@ -126,7 +126,7 @@ fn as_answered(report: &str, answer: Option<&Answer>, silence: &str) -> String {
             format!("[The user has edited this report.]\n{}\n", sanitize(text.trim_end()))
         }
         Some(Answer::No { comment }) => withheld(report, comment.as_deref(), "The user withholds this report."),
-        Some(Answer::Nobody { .. } | Answer::Plan { .. } | Answer::Choices { .. }) => {
+        Some(Answer::Nobody { .. } | Answer::Changed { .. } | Answer::Plan { .. } | Answer::Choices { .. }) => {
             withheld(report, None, "This report is withheld: nobody is there to look at it.")
         }
         None => withheld(report, None, silence),

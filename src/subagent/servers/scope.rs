@@ -128,11 +128,11 @@ impl AgentServers {
                     "rules or lists are about its tools, and a program's calls of them are not seen"
                 }
                 None => match offered(&config, project) {
-                    Some(server) => {
+                    Ok(server) => {
                         handed.push(server);
                         continue;
                     }
-                    None => "its command is not found",
+                    Err(why) => why,
                 },
             };
             let (name, why) = (sanitize_line(&config.name), sanitize_line(why));
@@ -214,19 +214,20 @@ impl AgentServers {
     }
 }
 
-/// Returns a server as another program reaches it; `None` if there is no such command outside of the project. The protocol
-/// wants the path of a command, not its name.
-fn offered(config: &McpConfig, project: &Path) -> Option<OfferedServer> {
+/// Returns a server as another program reaches it, or why it cannot. The protocol wants the path of a command, not its name;
+/// one in the project does not count.
+fn offered(config: &McpConfig, project: &Path) -> Result<OfferedServer, &'static str> {
     let name = &config.name;
-    Some(match config.way.clone() {
+    Ok(match config.way.clone() {
         McpWay::Stdio { command, args, env } if command.contains('/') => {
             OfferedServer::of_program(name, (command.into(), args), env)
         }
         McpWay::Stdio { command, args, env } => {
-            let command = SearchPath::of_process(&[project]).find(&command)?;
+            let command = SearchPath::of_process(&[project]).find(&command).ok_or("its command is not found")?;
             OfferedServer::of_program(name, (command, args), env)
         }
         McpWay::Http { url, headers } => OfferedServer::of_http(name, &url, headers),
         McpWay::Sse { url, headers } => OfferedServer::of_sse(name, &url, headers),
+        McpWay::Calling => return Err("it lives in the program that leads this session"),
     })
 }

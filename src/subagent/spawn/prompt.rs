@@ -54,9 +54,11 @@ impl PromptEnvironment {
             .replace("{{branch}}", &self.branch.as_deref().map_or_else(|| "none".to_owned(), quoted))
     }
 
-    pub fn main_prompt(&self, memory_files: &str) -> Arc<str> {
+    /// Returns the main agent's system prompt. What is said of delegation is for one that can delegate.
+    pub fn main_prompt(&self, memory_files: &str, delegation: Delegation) -> Arc<str> {
         let main = self.given.instead.as_deref().unwrap_or(MAIN);
-        joined([main, SAFETY, DELEGATION, &self.fill(SURROUNDINGS), memory_files, self.appended()])
+        let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
+        joined([main, SAFETY, delegation, &self.fill(SURROUNDINGS), memory_files, self.appended()])
     }
 
     fn appended(&self) -> &str {

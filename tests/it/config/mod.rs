@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use belvedere::config::{
-    Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, load, settings_files,
+    Config, Environment, LimitSettings, Loaded, Overrides, Paths, ProjectRoot, SettingSources, load, settings_files,
 };
 use belvedere::message::{BudgetLimit, Dollars, Effort, Secret};
 use belvedere::permission::PermissionMode;
@@ -51,15 +51,14 @@ impl Place {
 
     fn load(&self) -> Loaded {
         let environment: Environment = self.environment.clone().into_iter().collect();
-        {
-            let shop = self.home.path().join("shop");
-            let ground = ProjectRoot { root: shop.clone(), is_project: true, foreign: Vec::new() };
-            let (settings, mut faults) = settings_files(&self.home.path().join("etc"), &environment, &ground, None);
-            let paths = Paths::resolve(&environment).unwrap();
-            let mut loaded = load((Some(&paths), &shop), &environment, &settings, &self.flags);
-            faults.append(&mut loaded.diagnostics);
-            Loaded { diagnostics: faults, ..loaded }
-        }
+        let shop = self.home.path().join("shop");
+        let ground = ProjectRoot { root: shop.clone(), is_project: true, foreign: Vec::new() };
+        let (settings, mut faults) =
+            settings_files(&self.home.path().join("etc"), &environment, &ground, (None, SettingSources::default()));
+        let paths = Paths::resolve(&environment).unwrap();
+        let mut loaded = load((Some(&paths), Some(&shop)), &environment, &settings, &self.flags);
+        faults.append(&mut loaded.diagnostics);
+        Loaded { diagnostics: faults, ..loaded }
     }
 
     /// The diagnostics without the changing name of the home.
@@ -408,7 +407,7 @@ fn without_a_home_flags_environment_and_the_projects_file_hold() {
         budget: BudgetLimit { tokens: Some(200), ..BudgetLimit::default() },
         ..Overrides::default()
     };
-    let config = load((None, &place.home.path().join("shop")), &environment, &[], &flags).config;
+    let config = load((None, Some(&place.home.path().join("shop"))), &environment, &[], &flags).config;
     assert_eq!((config.permission_mode, config.limits.budget.tokens), (PermissionMode::Plan, Some(200)));
     assert_eq!((config.limits.max_parallel, config.limits.max_turns), (2, 7));
 }

@@ -49,6 +49,10 @@ async fn flags_come_before_settings_and_each_model_is_told_in_its_own_way() {
     assert_eq!(said("anthropic/claude-haiku-4-5", own, "", &[], &[]).await, (Value::Null, json!(4_000)));
     let limit = "[limits]\nthinking_tokens = 6000\n";
     assert_eq!(said("anthropic/claude-haiku-4-5", limit, "", &[], &tokens).await.1, json!(6_000));
+    let flag = ["--max-thinking-tokens", "7000"];
+    assert_eq!(said("anthropic/claude-haiku-4-5", limit, "", &flag, &tokens).await.1, json!(7_000));
+    assert_eq!(said(opus, "", "", &["--thinking", "disabled"], &[]).await.1, json!("disabled"));
+    assert_eq!(said(opus, "", "", &["--thinking", "adaptive"], &[]).await.1, adaptive);
     // Over Chat Completions: the service's own model, one that takes none, one that nobody knows.
     assert_eq!(said("openai/gpt-5.2", own, "", &[], &[]).await.0, json!("low"));
     assert_eq!(said("openai/gpt-4o", own, "", &["--effort", "max"], &[]).await.0, Value::Null);

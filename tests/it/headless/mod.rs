@@ -1,6 +1,7 @@
 //! The real binary without a screen, as a shell runs it.
 
 mod acp;
+mod callbacks;
 mod canaries;
 mod certificates;
 mod choosing;

@@ -9,18 +9,24 @@ use super::services::{Answer, GATE, TINY, ask, stream};
 use super::{Bench, text};
 
 /// A conversation as a program leads it.
-struct Driven {
+pub(super) struct Driven {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
-    seen: Vec<Value>,
+    pub(super) seen: Vec<Value>,
 }
 
+const FORMATS: [&str; 5] = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+
 impl Driven {
-    fn begin(bench: &Bench, more: &[&str]) -> Self {
-        let formats = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+    pub(super) fn begin(bench: &Bench, more: &[&str]) -> Self {
+        Self::started(bench, &[&["--model", "offline"], more].concat(), &[])
+    }
+
+    pub(super) fn started(bench: &Bench, more: &[&str], env: &[(&str, &str)]) -> Self {
         let mut child = bench
-            .command(&[&formats[..], &["--model", "offline"], more].concat())
+            .command(&[&FORMATS[..], more].concat())
+            .envs(env.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -30,22 +36,22 @@ impl Driven {
         Self { child, input, output, seen: Vec::new() }
     }
 
-    fn write(&mut self, line: &Value) {
+    pub(super) fn write(&mut self, line: &Value) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    fn says(&mut self, text: &str) {
+    pub(super) fn says(&mut self, text: &str) {
         self.write(&json!({"type": "user", "message": {"role": "user", "content": text}}));
     }
 
-    fn asks(&mut self, id: &str, request: &Value) -> Value {
+    pub(super) fn asks(&mut self, id: &str, request: &Value) -> Value {
         self.write(&json!({"type": "control_request", "request_id": id, "request": request}));
         let answer = self.until(|line| line["type"] == "control_response" && line["response"]["request_id"] == id);
         answer["response"].clone()
     }
 
     /// Reads until there is such a line.
-    fn until(&mut self, is_meant: impl Fn(&Value) -> bool) -> Value {
+    pub(super) fn until(&mut self, is_meant: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line = self.output.next().unwrap_or_else(|| panic!("ended after {:#?}", self.seen)).unwrap();
             let line: Value = serde_json::from_str(&line).unwrap();
@@ -56,12 +62,12 @@ impl Driven {
         }
     }
 
-    fn result(&mut self) -> Value {
+    pub(super) fn result(&mut self) -> Value {
         self.until(|line| line["type"] == "result")
     }
 
     /// Ends the input, and returns the exit status.
-    fn end(mut self) -> Option<i32> {
+    pub(super) fn end(mut self) -> Option<i32> {
         drop(self.input.take());
         for line in self.output {
             line.unwrap();
@@ -70,7 +76,7 @@ impl Driven {
     }
 }
 
-const STDIO: [&str; 2] = ["--permission-prompt-tool", "stdio"];
+pub(super) const STDIO: [&str; 2] = ["--permission-prompt-tool", "stdio"];
 
 fn allow(request: &Value, input: &Value) -> Value {
     let response = json!({"behavior": "allow", "updatedInput": input});
@@ -83,7 +89,7 @@ fn allow(request: &Value, input: &Value) -> Value {
 fn a_program_leads_a_conversation_and_answers_questions() {
     let bench = Bench::new();
     let made = bench.project.path().join("made.txt");
-    let mut driven = Driven::begin(&bench, &STDIO);
+    let mut driven = Driven::begin(&bench, &[&STDIO[..], &["--disallowedTools", "Bash(mkdir:*)"]].concat());
     let poet = json!({"poet": {"description": "writes poems", "prompt": "You write poems."}});
     let answer = driven.asks("1", &json!({"subtype": "initialize", "hooks": null, "agents": poet}));
     let names: Vec<&str> =
@@ -104,13 +110,16 @@ fn a_program_leads_a_conversation_and_answers_questions() {
     assert_eq!((&result["subtype"], &result["num_turns"]), (&"success".into(), &2.into()));
     assert!(made.exists());
 
-    // Another input than the one that was asked about is a no.
-    driven.says("run `touch other.txt`");
-    let asked = driven.until(|line| line["type"] == "control_request");
-    driven.write(&allow(&asked, &json!({"command": "touch elsewhere.txt"})));
-    driven.result();
-    assert!(!bench.project.path().join("other.txt").exists() && !bench.project.path().join("elsewhere.txt").exists());
-    assert_eq!(driven.end(), Some(4), "a call was denied");
+    // The program may put another input in the place of the one that it was asked about; what is denied stays so.
+    for (wanted, instead) in [("touch other.txt", "touch elsewhere.txt"), ("touch third.txt", "mkdir denied")] {
+        driven.says(&format!("run `{wanted}`"));
+        let asked = driven.until(|line| line["type"] == "control_request");
+        driven.write(&allow(&asked, &json!({"command": instead})));
+        driven.result();
+    }
+    let there = |name: &str| bench.project.path().join(name).exists();
+    assert!(there("elsewhere.txt") && !there("other.txt") && !there("third.txt") && !there("denied"));
+    assert_eq!(driven.end(), Some(0), "the result says that a call was denied");
 }
 
 #[test]
@@ -162,33 +171,37 @@ fn control_requests_are_obeyed_or_refused_in_words() {
     assert_eq!(init["permissionMode"], "plan");
     assert!(!bench.project.path().join("made.txt").exists());
     driven.write(&json!({"type": "keep_alive"}));
-    assert_eq!(driven.end(), Some(4));
+    assert_eq!(driven.end(), Some(0));
+}
+
+/// Runs it with an input. Returns its exit status, and what it says on standard error.
+fn run_to_end(bench: &Bench, flags: &[&str], input: &str) -> (Option<i32>, String) {
+    let mut command = bench.command(flags);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), text(&output.stderr))
+}
+
+/// Runs a conversation that a program leads by these lines.
+pub(super) fn ended(bench: &Bench, more: &[&str], lines: &str) -> (Option<i32>, String) {
+    run_to_end(bench, &[&FORMATS[..], &["--model", "offline"], more].concat(), lines)
 }
 
 #[test]
 fn what_cannot_be_used_ends_the_program_with_words() {
     let bench = Bench::new();
     let formats = ["--input-format", "stream-json", "--output-format", "stream-json", "--model", "offline"];
-    let ended = |more: &[&str], input: &str| {
-        let mut command = bench.command(more);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let output = child.wait_with_output().unwrap();
-        (output.status.code(), text(&output.stderr))
-    };
+    let ended = |more: &[&str], input: &str| run_to_end(&bench, more, input);
     let part = |part: Value| json!({"type": "user", "message": {"content": [part]}}).to_string();
     let picture =
         |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
-    let hooks = json!({"PreToolUse": [{"matcher": null, "hookCallbackIds": ["h"]}]});
-    let initialize =
-        json!({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": hooks}});
     for (line, why) in [
         ("not json".to_owned(), "cannot use a line of standard input"),
         (json!({"type": "surprise"}).to_string(), "cannot use a line of standard input"),
         (part(picture("%%")), "an image is not in base64"),
         (part(picture("aGVsbG8=")), "an image "),
         (part(json!({"type": "tool_result", "tool_use_id": "x"})), "a message holds texts"),
-        (initialize.to_string(), "hooks of the calling program"),
     ] {
         let (code, said) = ended(&formats, &(line + "\n"));
         assert_eq!((code, said.contains(why)), (Some(2), true), "{why}: {said}");

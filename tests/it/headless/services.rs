@@ -21,24 +21,47 @@ pub(super) fn stream(delta: &Value, reason: &str) -> Answer {
     (200, "text/event-stream", format!("data: {said}\n\ndata: {end}\n\ndata: [DONE]\n\n"))
 }
 
-/// Asks the binary before a server that answers like this. `{base}` in the environment stands for its address.
+/// A service on this machine that answers as a function says.
+pub(super) struct Server {
+    place: String,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Server {
+    pub(super) async fn start(answer: fn(&str, &str) -> Answer) -> Self {
+        let handler = move |uri: Uri, body: Bytes| async move {
+            // A proxy is asked for a whole address.
+            let (status, kind, content) = answer(&uri.to_string(), &String::from_utf8_lossy(&body));
+            let response: Response =
+                (StatusCode::from_u16(status).unwrap(), [("content-type", kind)], content).into_response();
+            response
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = listener.local_addr().unwrap().to_string();
+        let serving = async move { axum::serve(listener, Router::new().fallback(handler)).await.unwrap() };
+        Self { place, task: tokio::spawn(serving) }
+    }
+
+    /// Returns what `OPENAI_BASE_URL` is to say.
+    pub(super) fn base(&self) -> String {
+        format!("http://{}/v1", self.place)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Asks the binary before a server that answers like this. `{place}` in the environment stands for its address.
 pub(super) async fn ask(answer: fn(&str, &str) -> Answer, more: &[&str], env: &[(&str, &str)]) -> (Output, String) {
-    let handler = move |uri: Uri, body: Bytes| async move {
-        // A proxy is asked for a whole address.
-        let (status, kind, content) = answer(&uri.to_string(), &String::from_utf8_lossy(&body));
-        let response: Response =
-            (StatusCode::from_u16(status).unwrap(), [("content-type", kind)], content).into_response();
-        response
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = listener.local_addr().unwrap().to_string();
-    let server = tokio::spawn(async move { axum::serve(listener, Router::new().fallback(handler)).await });
+    let server = Server::start(answer).await;
     let bench = Bench::new();
     let mut command = bench.command(&[&["-p", "go"], more].concat());
-    command.envs(env.iter().map(|(name, value)| (*name, value.replace("{place}", &place))));
+    command.envs(env.iter().map(|(name, value)| (*name, value.replace("{place}", &server.place))));
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    server.abort();
-    let said = text(&output.stderr).replace(&place, "HOST");
+    let said = text(&output.stderr).replace(&server.place, "HOST");
     (output, said)
 }
 

@@ -51,6 +51,7 @@ impl RunningProgram for Nothing {
 pub(super) fn in_process(heard: &Heard, gate: &Arc<tokio::sync::Notify>) -> McpServers {
     let (heard, gate) = (heard.clone(), gate.clone());
     McpServers::new(McpSetup {
+        program: None,
         head_start: Duration::ZERO,
         sources: belvedere::mcp::McpSources::default(),
         sign_ins: SignIns::default(),

@@ -205,6 +205,7 @@ fn servers(folder: &Path, config: McpConfig) -> (McpServers, Learned) {
     let learned = Learned::default();
     let told = learned.clone();
     let servers = McpServers::new(McpSetup {
+        program: None,
         head_start: Duration::ZERO,
         sources: McpSources::default(),
         sign_ins: SignIns {

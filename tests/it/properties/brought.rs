@@ -58,6 +58,7 @@ pub(super) fn hooks(bytes: &[u8]) {
     let meaning = |hook: &HookHandler| match &hook.command {
         HookCommand::Line(line) => words(line).unwrap_or_else(|| vec![line.clone()]),
         HookCommand::Program(words) => words.clone(),
+        HookCommand::Callback(_) => unreachable!("files name none"),
     };
     let shown: Vec<_> = handlers
         .iter()
@@ -98,6 +99,7 @@ pub(super) fn servers(bytes: &[u8]) {
     let way = |way: &McpWay| match way {
         McpWay::Stdio { command, args, env } => (command.clone(), args.clone(), env.clone()),
         McpWay::Http { url, headers } | McpWay::Sse { url, headers } => (url.clone(), Vec::new(), headers.clone()),
+        McpWay::Calling => unreachable!("files name none"),
     };
     let shown: Vec<_> = configs.iter().take(40).map(|config| (config.shown.clone(), way(&config.way))).collect();
     assert_told_apart(&shown);
