@@ -5,17 +5,21 @@
 //! what cannot be read is said; nothing is written here.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use crate::config::Environment;
 use crate::message::format::counted;
-use crate::message::sanitize_line;
+use crate::message::{Effort, sanitize_line};
 
 /// Bytes of a file of theirs: `.claude.json` also holds what its program remembers.
 const MAX_FILE: u64 = 64 << 20;
 /// Names of variables and headers that hold secrets contain one of these.
 const SECRET_WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "AUTHORIZATION", "COOKIE", "CREDENTIAL"];
+
+/// What entries of others say of a server that ours cannot.
+const UNKNOWN: [&str; 6] = ["cwd", "enabled_tools", "disabled_tools", "includeTools", "excludeTools", "trust"];
 
 /// One thing that can be taken over.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,12 +69,14 @@ pub fn foreign_items(environment: &Environment, project: Option<&Path>) -> (Vec<
     found.codex(&codex.join("config.toml"));
     found.gemini(&home.join(".gemini/settings.json"));
     if let Some(project) = project {
+        found.codex(&project.join(".codex/config.toml"));
         found.gemini(&project.join(".gemini/settings.json"));
     }
     let kode = environment.directory("KODE_CONFIG_DIR").unwrap_or_else(|| home.join(".kode"));
     found.kode(&home.join(".kode.json"), &kode);
     let claude = environment.directory("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude"));
-    found.claude(&claude, &environment.directory("CLAUDE_CONFIG_DIR").unwrap_or(home).join(".claude.json"));
+    let config = environment.directory("CLAUDE_CONFIG_DIR").unwrap_or(home).join(".claude.json");
+    found.claude(&claude, &config, project);
     (found.items, found.unread)
 }
 
@@ -135,6 +141,11 @@ impl Found {
                 self.add("codex", ("setting", "model"), ForeignKind::Setting { name: "model", value }, path);
             }
         }
+        let effort = config["model_reasoning_effort"].as_str().filter(|level| level.parse::<Effort>().is_ok());
+        if let Some(level) = effort {
+            let kind = ForeignKind::Setting { name: "effort", value: level.to_owned() };
+            self.add("codex", ("setting", "effort"), kind, path);
+        }
         let mode = match (config["approval_policy"].as_str(), config["sandbox_mode"].as_str()) {
             (_, Some("read-only")) => Some("plan"),
             (Some("on-failure" | "on-request"), Some("workspace-write")) => Some("acceptEdits"),
@@ -165,7 +176,7 @@ impl Found {
         self.servers("kode", config.get("mcpServers"), path);
     }
 
-    fn claude(&mut self, folder: &Path, config: &Path) {
+    fn claude(&mut self, folder: &Path, config: &Path, project: Option<&Path>) {
         for (name, words) in [("agents", "agent"), ("commands", "command"), ("skills", "skill")] {
             self.in_use("claude", &folder.join(name), words);
         }
@@ -174,11 +185,22 @@ impl Found {
             let words = "permissions, hooks, environment, model and status line".to_owned();
             self.add("claude", ("settings", "user"), ForeignKind::InUse { words }, &settings);
         }
-        let Some(config_value) = self.json(config) else { return };
-        let count = config_value["mcpServers"].as_object().map_or(0, Map::len);
+        let user = self.json(config).unwrap_or_default();
+        self.servers_in_use("user", &user["mcpServers"], config);
+        let Some(project) = project else { return };
+        let local = user["projects"].get(project.to_string_lossy().as_ref());
+        self.servers_in_use("local", &local.unwrap_or_default()["mcpServers"], config);
+        let shared = project.join(".mcp.json");
+        let servers = self.json(&shared).unwrap_or_default();
+        self.servers_in_use("project", &servers["mcpServers"], &shared);
+    }
+
+    /// Notes servers that are read where they lie.
+    fn servers_in_use(&mut self, scope: &str, servers: &Value, file: &Path) {
+        let count = servers.as_object().map_or(0, Map::len);
         if count > 0 {
             let words = counted(count, "MCP server");
-            self.add("claude", ("mcp", "user"), ForeignKind::InUse { words }, config);
+            self.add("claude", ("mcp", scope), ForeignKind::InUse { words }, file);
         }
     }
 
@@ -203,7 +225,11 @@ fn server(entry: &Value) -> Option<(Value, Option<String>)> {
         if let Some(args) = entry["args"].as_array() {
             ours.insert("args".to_owned(), json!(args.iter().filter_map(Value::as_str).collect::<Vec<_>>()));
         }
-        let env = harmless(&entry["env"], &mut left);
+        let mut env = harmless(&entry["env"], &mut left);
+        // Those that the server gets of the user's own.
+        for variable in entry["env_vars"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            env.insert(variable.to_owned(), json!(format!("${{{variable}:-}}")));
+        }
         if !env.is_empty() {
             ours.insert("env".to_owned(), env.into());
         }
@@ -214,6 +240,11 @@ fn server(entry: &Value) -> Option<(Value, Option<String>)> {
         ours.insert("url".to_owned(), json!(url?));
         let mut headers = harmless(&entry["headers"], &mut left);
         headers.extend(harmless(&entry["http_headers"], &mut left));
+        for (name, variable) in entry["env_http_headers"].as_object().into_iter().flatten() {
+            if let Some(variable) = variable.as_str() {
+                headers.insert(name.clone(), json!(format!("${{{variable}}}")));
+            }
+        }
         if let Some(variable) = entry["bearer_token_env_var"].as_str() {
             headers.insert("Authorization".to_owned(), json!(format!("Bearer ${{{variable}}}")));
         }
@@ -224,10 +255,18 @@ fn server(entry: &Value) -> Option<(Value, Option<String>)> {
     if entry["enabled"] == false || entry["disabled"] == true {
         ours.insert("disabled".to_owned(), json!(true));
     }
+    let millis = || entry["timeout"].as_f64().map(|millis| millis / 1_000.0);
+    let time = entry["tool_timeout_sec"].as_f64().or_else(millis).filter(|seconds| (0.001..1e6).contains(seconds));
+    if let Some(time) = time.map(Duration::from_secs_f64) {
+        ours.insert("timeout".to_owned(), json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
+    }
     left.sort();
-    let left =
+    let secret =
         (!left.is_empty()).then(|| format!("without {}, which may be secret: add it as ${{NAME}}", left.join(", ")));
-    Some((ours.into(), left))
+    let unknown: Vec<&str> = UNKNOWN.into_iter().filter(|key| !entry[*key].is_null()).collect();
+    let unknown = (!unknown.is_empty()).then(|| format!("without {}, which servers have not here", unknown.join(", ")));
+    let left: Vec<String> = secret.into_iter().chain(unknown).collect();
+    Some((ours.into(), (!left.is_empty()).then(|| left.join("; "))))
 }
 
 /// Returns the pairs that hold no secret. A value that only names a variable holds none.

@@ -83,3 +83,54 @@ fn what_cannot_be_read_is_said() {
     let out = bench.run("shop", &["import"]).out;
     assert!(out.contains("! ") && out.contains(".codex/config.toml") && out.contains(".gemini/settings.json"), "{out}");
 }
+
+/// What `codex mcp add`, `gemini mcp add` and `claude mcp add` write, and what their users add by hand.
+#[test]
+fn entries_as_the_programs_write_them_are_taken_over_whole_or_said() {
+    let bench = Bench::new();
+    bench.file(
+        ".codex/config.toml",
+        "model = \"gpt-5.2\"\nmodel_reasoning_effort = \"xhigh\"\n\n[mcp_servers.full]\ncommand = \"npx\"\nargs = \
+         [\"-y\", \"full\"]\nenv_vars = [\"MY_TOKEN\"]\ncwd = \"/srv\"\nstartup_timeout_sec = 20\ntool_timeout_sec = \
+         90\nenabled_tools = [\"a\"]\n\n[mcp_servers.full.env]\nAPI_KEY = \"canary\"\nLEVEL = \"1\"\n\n[mcp_servers.hdr]\nurl = \
+         \"https://example.com/h\"\nhttp_headers = { \"X-Level\" = \"1\" }\nenv_http_headers = { \"X-Auth\" = \"AUTH_VAR\" \
+         }\n\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n",
+    );
+    bench.file(
+        ".gemini/settings.json",
+        r#"{"mcpServers": {"old": {"url": "https://example.com/events", "type": "sse", "timeout": 5000, "trust": true, "includeTools": ["a,b"]}}}"#,
+    );
+    bench.file("shop/.codex/config.toml", "[mcp_servers.near]\ncommand = \"near\"\n");
+    bench.file(
+        "shop/.mcp.json",
+        r#"{"mcpServers": {"shared": {"type": "stdio", "command": "node", "args": ["s.js"], "env": {}}}}"#,
+    );
+    let project = bench.path("shop").canonicalize().unwrap();
+    let local = serde_json::json!({"mcpServers": {}, "projects": {project.to_str().unwrap(): {
+        "allowedTools": [], "mcpServers": {"mine": {"type": "sse", "url": "https://example.com/sse"}}, "hasTrustDialogAccepted": false,
+    }}});
+    bench.file(".claude.json", &local.to_string());
+    let ran = bench.run("shop", &["import", "--yes"]);
+    for line in [
+        "codex:setting:effort  effort = xhigh: taken over",
+        "codex:mcp:full  MCP server full: npx (without API_KEY, which may be secret: add it as ${NAME}; without cwd, enabled_tools, which \
+         servers have not here): taken over",
+        "codex:mcp:hdr  MCP server hdr: https://example.com/h: taken over",
+        "codex:mcp:near  MCP server near: near: taken over",
+        "gemini:mcp:old  MCP server old: https://example.com/events (without includeTools, trust, which servers have not here): taken over",
+        "claude:mcp:local  1 MCP server (read in place): in use",
+        "claude:mcp:project  1 MCP server (read in place): in use",
+    ] {
+        assert!(ran.out.contains(line), "{line}\n{}", ran.out);
+    }
+    let text = std::fs::read_to_string(bench.path(OWN)).unwrap();
+    let own: toml::Table = toml::from_str(&text).unwrap();
+    let servers = &own["mcp_servers"];
+    assert_eq!(servers["full"]["env"]["MY_TOKEN"].as_str(), Some("${MY_TOKEN:-}"), "{text}");
+    assert_eq!(
+        (servers["full"]["timeout"].as_integer(), servers["old"]["timeout"].as_integer()),
+        (Some(90_000), Some(5_000))
+    );
+    assert_eq!(servers["hdr"]["headers"]["X-Auth"].as_str(), Some("${AUTH_VAR}"), "{text}");
+    assert!(!text.contains("canary") && own["effort"].as_str() == Some("xhigh"), "{text}");
+}
