@@ -16,11 +16,14 @@ pub mod program_flags;
 pub mod replay;
 pub mod setup_flags;
 pub mod shell;
+mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueHint};
+
+use words::one_of;
 
 use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
@@ -73,14 +76,14 @@ pub struct Cli {
     pub max_turns: Option<u32>,
 
     /// Work in this folder instead of the current one.
-    #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
+    #[arg(short = 'C', long = "cd", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
     pub directory: Option<PathBuf>,
 
     #[command(flatten)]
     pub setup: setup_flags::SetupFlags,
 
     /// Use the plugin in this folder, as if it were installed. May be repeated.
-    #[arg(long = "plugin-dir", value_name = "DIR", global = true)]
+    #[arg(long = "plugin-dir", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
     pub plugins: Vec<PathBuf>,
 
     /// Add agents, which win over agent files: {"name": {"description": "…", "prompt": "…"}}. Other fields are those of
@@ -105,12 +108,12 @@ pub struct SessionFlags {
     pub fallback_model: Option<String>,
 
     /// How hard the models think: low, medium, high, xhigh or max. Models that know it are told.
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = one_of::<Effort>(Effort::ALL.map(Effort::name)), hide_possible_values = true)]
     pub effort: Option<Effort>,
 
     /// What is allowed without asking: default (reading the project), acceptEdits (also changing its files), plan
     /// (reading only; the rest is denied), bypassPermissions (everything).
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", value_parser = one_of::<PermissionMode>(PermissionMode::ALL.map(PermissionMode::name)), hide_possible_values = true)]
     pub permission_mode: Option<PermissionMode>,
 
     /// Allow everything, as --permission-mode bypassPermissions does.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _, ValueEnum};
+use clap::{Arg, Args, Command, CommandFactory as _, ValueEnum};
 use clap_complete::{Shell, generate};
 
 use super::Cli;
@@ -50,17 +50,52 @@ pub struct ManArgs {
     pub folder: Option<PathBuf>,
 }
 
+/// Returns the command line as shells complete it: without the prompt, for which zsh would take a subcommand.
+fn for_shells() -> Command {
+    let whole = Cli::command();
+    let flags = whole.get_arguments().filter(|arg| !arg.is_positional()).cloned();
+    Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(flags.collect::<Vec<_>>())
+        .subcommands(whole.get_subcommands().cloned().collect::<Vec<_>>())
+}
+
+/// How clap's script for `fish` reads the words before the one that is completed. A flag whose value that is makes it fail,
+/// and nothing is offered.
+const FISH_READS: &str = "argparse -s (__fish_belvedere_global_optspecs) -- $cmd 2>/dev/null\n";
+/// The same, without that flag if need be.
+const FISH_READS_AGAIN: &str = "argparse -s (__fish_belvedere_global_optspecs) -- $cmd 2>/dev/null\n    \
+    or argparse -s (__fish_belvedere_global_optspecs) -- $cmd[1..-2] 2>/dev/null\n";
+
+/// Returns what `fish` has to know of words that are no flags: clap's own script leaves them out.
+fn fish_words(command: &Command) -> String {
+    let lines = command.get_subcommands().filter_map(|sub| {
+        let words = sub.get_positionals().flat_map(Arg::get_possible_values);
+        let words: Vec<String> = words.map(|word| word.get_name().to_owned()).collect();
+        let name = sub.get_name();
+        (!words.is_empty()).then(|| {
+            let when = format!("__fish_{NAME}_using_subcommand {name}");
+            format!("complete -c {NAME} -n \"{when}\" -f -a \"{}\"\n", words.join(" "))
+        })
+    });
+    lines.collect()
+}
+
 /// Writes completions to standard output.
 ///
 /// # Errors
 /// Returns the exit status and what to tell the user.
 pub fn completions(args: &CompletionsArgs) -> Result<u8, CommandFailure> {
-    let mut command = Cli::command();
+    let mut command = for_shells();
     let mut text = Vec::new();
     match args.shell {
         CompletionShell::Bash => generate(Shell::Bash, &mut command, NAME, &mut text),
         CompletionShell::Zsh => generate(Shell::Zsh, &mut command, NAME, &mut text),
-        CompletionShell::Fish => generate(Shell::Fish, &mut command, NAME, &mut text),
+        CompletionShell::Fish => {
+            generate(Shell::Fish, &mut command, NAME, &mut text);
+            let script = String::from_utf8_lossy(&text).replace(FISH_READS, FISH_READS_AGAIN) + &fish_words(&command);
+            text = script.into_bytes();
+        }
         CompletionShell::Nushell => generate(clap_complete_nushell::Nushell, &mut command, NAME, &mut text),
         CompletionShell::Powershell => generate(Shell::PowerShell, &mut command, NAME, &mut text),
     }

@@ -40,6 +40,21 @@ fn bash_completes_a_subcommand_and_its_words() {
     assert_eq!(completed("belvedere doc"), "doctor");
     assert_eq!(completed("belvedere config sc"), "schema");
     assert_eq!(completed("belvedere --output-format te"), "text");
+    assert_eq!(completed("belvedere --permission-mode acc"), "acceptEdits");
+    assert_eq!(completed("belvedere --effort x"), "xhigh");
+}
+
+#[test]
+fn zsh_and_fish_complete_the_words_of_a_subcommand() {
+    let bench = Bench::new();
+    let zsh = bench.run("shop", &["completions", "zsh"]).out;
+    // In the place of the prompt it would take the subcommand, and offer all subcommands once more.
+    assert!(zsh.contains("curcontext=\"${curcontext%:*:*}:belvedere-command-$line[1]:\""), "{zsh}");
+    assert!(!zsh.contains("::prompt"));
+    let fish = bench.run("shop", &["completions", "fish"]).out;
+    let line = "-n \"__fish_belvedere_using_subcommand completions\" -f -a \"bash zsh fish nushell powershell\"";
+    assert!(fish.contains(line), "{fish}");
+    assert!(fish.contains("or argparse -s (__fish_belvedere_global_optspecs) -- $cmd[1..-2]"), "{fish}");
 }
 
 #[test]
