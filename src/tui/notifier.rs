@@ -3,6 +3,7 @@
 //! Owns the bytes, and which of them suit a terminal. Leaves when to tell to `app`. Invariant: the words are made safe
 //! before they stand in an escape sequence, so that no agent's name ends it early.
 
+use super::terminal::through_tmux;
 use crate::message::sanitize_line;
 
 const MOST: usize = 200;
@@ -11,7 +12,7 @@ const MOST: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notifier {
     way: Way,
-    /// Whether tmux has to hand it on to the terminal. It does so where the user has set `allow-passthrough`, and else drops it.
+    /// Whether tmux has to hand it on to the terminal.
     through_tmux: bool,
 }
 
@@ -56,11 +57,7 @@ impl Notifier {
             // A semicolon would begin another field.
             Way::Osc777 => format!("\x1b]777;notify;Belvedere;{}\x07", text.replace(';', ",")),
         };
-        let words = if self.through_tmux && !words.is_empty() {
-            format!("\x1bPtmux;{}\x1b\\", words.replace('\x1b', "\x1b\x1b"))
-        } else {
-            words
-        };
+        let words = if self.through_tmux && !words.is_empty() { through_tmux(&words) } else { words };
         (words + "\x07").into_bytes()
     }
 }

@@ -11,7 +11,7 @@ use super::asked::PictureQuestion;
 use super::effect_runner::Storage;
 use super::notifier::Notifier;
 use super::remembered::RememberedChoices;
-use super::terminal::program_status::{StatusReporter, is_kept, shows_progress};
+use super::terminal::program_status::{StatusReporter, is_kept};
 use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
 use super::{ScreenSetup, files};
 use crate::agent::LogEvent;
@@ -20,6 +20,7 @@ use crate::app::layout::LayoutMode;
 use crate::app::{Arrangement, Editing, MouseCapture, Movement, Setup};
 use crate::config::Environment;
 use crate::message::sanitize_line;
+use crate::program::SearchPath;
 use crate::services::{Bootstrap, ModelOffers, SessionKind, StatusLineRunner};
 use crate::subagent::Command;
 
@@ -64,9 +65,14 @@ pub fn screen_setup(
         first,
     };
     let state_dir = bootstrap.paths.as_ref().map(|paths| paths.state_dir.clone());
+    let search = SearchPath::of_process(&[&bootstrap.ground.root, &bootstrap.place.cwd]);
     let variable = |name: &str| environment.get(name).map(str::to_owned);
     Ok(ScreenSetup {
-        reporter: StatusReporter::new(ui.program_status && shows_progress(variable)),
+        reporter: if ui.program_status {
+            StatusReporter::of_terminal(variable, &search)
+        } else {
+            StatusReporter::new(false)
+        },
         asks_for_status: ui.program_status && is_kept(variable),
         asks_for_pictures: PictureQuestion::of(variable).filter(|_| ui.pictures && !ui.ascii),
         app,

@@ -36,6 +36,12 @@ pub fn title_sequence(title: &str) -> String {
     sequence
 }
 
+/// Returns what has tmux hand a sequence on to its terminal. It does so where the user has set `allow-passthrough`, and else
+/// drops it.
+pub fn through_tmux(sequence: &str) -> String {
+    format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b"))
+}
+
 /// The terminal while the program has it. Dropping it gives it back.
 pub struct Terminal {
     canvas: Canvas<io::Stdout>,

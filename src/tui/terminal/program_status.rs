@@ -6,15 +6,18 @@
 //! was written is taken back at the end.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::title_sequence;
+use super::{through_tmux, title_sequence};
 use crate::app::{AgentStatus, ProgramState, ProgramStatus};
 use crate::message::sanitize_line;
+use crate::program::SearchPath;
 
 /// Asks a terminal whether it keeps records. One that does answers with the same bytes.
 pub const QUESTION: &[u8] = b"\x1b]7501;?\x1b\\";
@@ -26,7 +29,10 @@ const TITLE_BYTES: usize = 192;
 pub struct StatusReporter {
     /// Whether the terminal keeps records, once it has said so.
     keeps_records: Arc<AtomicBool>,
-    shows_progress: bool,
+    /// Whether it shows progress; in tmux, once that has said which terminal it is.
+    shows_progress: Arc<AtomicBool>,
+    /// Whether tmux has to hand progress on.
+    in_tmux: bool,
     /// The bodies that were written, by id.
     records: BTreeMap<String, String>,
     progress: &'static str,
@@ -40,11 +46,29 @@ impl StatusReporter {
     pub fn new(shows_progress: bool) -> Self {
         Self {
             keeps_records: Arc::default(),
-            shows_progress,
+            shows_progress: Arc::new(AtomicBool::new(shows_progress)),
+            in_tmux: false,
             records: BTreeMap::new(),
             progress: NO_PROGRESS,
             title: String::new(),
         }
+    }
+
+    /// Returns one for a terminal with these variables. In tmux, which says which terminal it is in, it finds that out
+    /// beside the caller.
+    #[must_use]
+    pub fn of_terminal(variable: impl Fn(&str) -> Option<String>, search: &SearchPath) -> Self {
+        let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+        let mut reporter = Self::new(shows_progress(&variable));
+        reporter.in_tmux = is_set("TMUX") && !is_set("STY") && !is_set("ZELLIJ");
+        if let (true, Some(tmux)) = (reporter.in_tmux, search.find("tmux")) {
+            let shows = reporter.shows_progress.clone();
+            std::thread::spawn(move || {
+                let is_known = terminal_of(&tmux).is_some_and(|name| knows_progress(&name));
+                shows.store(is_known, Ordering::Relaxed);
+            });
+        }
+        reporter
     }
 
     /// Returns what is set once the terminal has answered.
@@ -60,7 +84,7 @@ impl StatusReporter {
             self.title.clone_from(&status.title);
             bytes.push_str(&title_sequence(&status.title));
         }
-        if self.shows_progress {
+        if self.shows_progress.load(Ordering::Relaxed) {
             bytes.push_str(&self.progress(progress_of(status)));
         }
         if self.keeps_records.load(Ordering::Relaxed) {
@@ -82,7 +106,8 @@ impl StatusReporter {
         if std::mem::replace(&mut self.progress, progress) == progress {
             return String::new();
         }
-        format!("\x1b]9;4;{progress}\x1b\\")
+        let sequence = format!("\x1b]9;4;{progress}\x1b\\");
+        if self.in_tmux { through_tmux(&sequence) } else { sequence }
     }
 
     fn put(&mut self, records: BTreeMap<String, String>) -> String {
@@ -136,7 +161,8 @@ fn body_of(agent: &AgentStatus) -> String {
     format!("{}:title={}", state_words(agent.state), STANDARD.encode(title))
 }
 
-/// Returns `true` if a terminal with these variables may keep records, and is asked. One that prints what it does not know is not.
+/// Returns `true` if a terminal with these variables may keep records, and is asked. One that prints what it does not know is
+/// not; tmux hands on no answer, so that it gets no records.
 pub fn is_kept(variable: impl Fn(&str) -> Option<String>) -> bool {
     let term = variable("TERM").unwrap_or_default();
     variable("STY").is_none() && !["linux", "dumb", "screen"].iter().any(|name| term.starts_with(name))
@@ -148,11 +174,28 @@ pub fn shows_progress(variable: impl Fn(&str) -> Option<String>) -> bool {
     if ["TMUX", "STY", "ZELLIJ"].into_iter().any(is_set) {
         return false;
     }
-    let program = variable("TERM_PROGRAM").unwrap_or_default().to_lowercase();
+    let program = variable("TERM_PROGRAM").unwrap_or_default();
     let version = variable("TERM_PROGRAM_VERSION").unwrap_or_default();
-    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
     is_set("WT_SESSION")
         || variable("ConEmuANSI").is_some_and(|value| value == "ON")
-        || (program == "ghostty" && numbers >= vec![1, 2])
-        || (program == "iterm.app" && numbers >= vec![3, 6, 6])
+        || knows_progress(&format!("{program} {version}"))
+}
+
+/// Returns `true` if a terminal of this name and version shows progress.
+fn knows_progress(name: &str) -> bool {
+    let (program, version) = name.split_once(' ').unwrap_or((name, ""));
+    let numbers: Vec<u32> = version.split('.').map_while(|part| part.trim().parse().ok()).collect();
+    match program.to_lowercase().as_str() {
+        "ghostty" => numbers >= vec![1, 2],
+        "iterm.app" | "iterm2" => numbers >= vec![3, 6, 6],
+        _ => false,
+    }
+}
+
+/// Returns name and version of the terminal that tmux is shown in, as that has answered it.
+fn terminal_of(tmux: &Path) -> Option<String> {
+    let mut command = Command::new(tmux);
+    command.args(["display-message", "-p", "#{client_termtype}"]).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
