@@ -220,13 +220,15 @@ async fn a_repository_that_a_command_makes_is_no_part_of_the_users_own() {
     let root = inside.bench.context.cwd.clone();
     git(&root, ["init", "-q"]);
     let fsmonitor = |folder: &str| format!("git -C {folder} config core.fsmonitor '{}/evil.sh'", root.display());
-    inside.bench.put("evil.sh", "#!/bin/sh\ntouch \"${0%.sh}.ran\"\n");
+    // A command may run it by its own git, in the sandbox, which lets it write no such file.
+    inside.bench.put("evil.sh", "#!/bin/sh\ntouch \"${0%/*}/../evil.ran\"\n");
+    let ran = root.parent().unwrap().join("evil.ran");
     inside.works("chmod +x evil.sh").await;
     let commit = "git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m one";
     let plant = |adds: &str| format!("rm -rf sub; git init -q sub; {commit}; {}; {adds}", fsmonitor("sub"));
     let is_quiet = || {
         git(&root, ["status", "--short"]);
-        !root.join("evil.ran").exists()
+        !ran.exists()
     };
     for adds in [
         "git add sub 2>/dev/null",
@@ -253,4 +255,7 @@ async fn a_repository_that_a_command_makes_is_no_part_of_the_users_own() {
     inside.refused(&format!("{rename}; git init -q sub; {}", fsmonitor("sub"))).await;
     inside.works(&format!("echo x > sub/a.txt; git -C sub add a.txt; {commit}")).await;
     assert!(is_quiet());
+    inside.bash("./evil.sh").await;
+    assert!(is_quiet());
+    assert!(std::process::Command::new(root.join("evil.sh")).status().unwrap().success() && ran.exists());
 }
