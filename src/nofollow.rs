@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Component, Path};
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
@@ -84,6 +84,16 @@ pub fn make_folder(path: &Path) -> io::Result<File> {
         Ok(()) | Err(Errno::EXIST) => in_folder(&above, name),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Makes a file with this content and these rights at a resolved path, at which nothing may lie.
+pub fn put_file(path: &Path, content: &[u8], rights: u32) -> io::Result<()> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+    let folder = open_folder(path.parent().ok_or_else(invalid)?)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(rights.into());
+    let mut file = File::from(openat(&folder, path.file_name().ok_or_else(invalid)?, flags, mode)?);
+    file.write_all(content)
 }
 
 /// Gives an entry of a folder another name, which must be free, in the same folder or another one.

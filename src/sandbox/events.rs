@@ -34,6 +34,8 @@ struct Listened {
     path: PathBuf,
     /// Whether anything there matters, as it belongs to somebody else; else only names of places do.
     is_kept: bool,
+    /// Whether it is a folder of git's, in which every new name matters.
+    is_of_git: bool,
 }
 
 /// What was heard.
@@ -41,6 +43,8 @@ struct Listened {
 pub(super) struct HeardEvents {
     /// Whether a look can find something.
     pub(super) is_news: bool,
+    /// Whether something is new in a folder of git's.
+    pub(super) is_of_git: bool,
     /// Whether a folder is not listened to any more.
     pub(super) has_lost: bool,
     /// Paths at which something has appeared, which may be gone again.
@@ -64,13 +68,14 @@ impl PlaceEvents {
     }
 
     /// Listens to the folders that these places would appear in, as far as they exist, to the indexes of git in some folders,
-    /// and to what is kept. Returns `false` where the system has no room for it.
+    /// to what is kept, and to folders and files of git's. Returns `false` where the system has no room for it.
     pub(super) fn listen<'a>(
         &mut self,
-        (places, tops, kept): (
+        (places, tops, kept, (git_folders, git_files)): (
             impl Iterator<Item = &'a VacantPlace>,
             impl Iterator<Item = &'a PathBuf>,
             impl Iterator<Item = &'a PathBuf>,
+            (Vec<PathBuf>, Vec<PathBuf>),
         ),
     ) -> bool {
         let (mut done, mut has_room) = (HashSet::new(), true);
@@ -94,6 +99,16 @@ impl PlaceEvents {
         for path in kept.take(MAX_KEPT) {
             self.add(path, false, &mut has_room);
         }
+        for path in &git_files {
+            self.add(path, false, &mut has_room);
+        }
+        for path in git_folders {
+            // Without room, the period between two looks has to do.
+            if let Ok(number) = system::listen(&self.inotify, &path, true) {
+                let listened = Listened { path, is_kept: false, is_of_git: false };
+                self.listened.entry(number).or_insert(listened).is_of_git = true;
+            }
+        }
         has_room
     }
 
@@ -101,7 +116,7 @@ impl PlaceEvents {
     fn add(&mut self, path: &Path, is_folder: bool, has_room: &mut bool) -> bool {
         match system::listen(&self.inotify, path, is_folder) {
             Ok(number) => {
-                let listened = Listened { path: path.to_path_buf(), is_kept: false };
+                let listened = Listened { path: path.to_path_buf(), is_kept: false, is_of_git: false };
                 self.listened.entry(number).or_insert(listened).is_kept |= !is_folder;
                 true
             }
@@ -129,7 +144,9 @@ impl PlaceEvents {
         let Some(listened) = self.listened.get(&event.number) else { return };
         if let Some(name) = event.name {
             let is_name = self.names.contains(&name.to_ascii_lowercase());
-            heard.is_news |= listened.is_kept || is_name;
+            let is_settings = listened.is_of_git && name.as_encoded_bytes().starts_with(b"config");
+            heard.is_news |= listened.is_kept || is_name || is_settings && event.is_new;
+            heard.is_of_git |= listened.is_of_git && event.is_new;
             if is_name && event.is_new {
                 heard.appeared.insert(listened.path.join(name));
             }

@@ -20,6 +20,8 @@ use crate::nofollow::{in_folder, look_in, open_folder, rename_to_free};
 
 /// Names tried for something that is moved.
 const MAX_NAMES: usize = 16;
+/// Stands between the name of a place and the number of what is moved from it.
+const ASIDE: &str = ".blocked-";
 /// Bytes of the name of a place in that of what is moved from it.
 const MAX_PREFIX: usize = 200;
 
@@ -104,14 +106,19 @@ fn move_aside(path: &Path, place: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// Returns `true` for a name that something was given when it was moved aside: git and its like look for none such.
+pub(super) fn is_aside(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| name.rsplit_once(ASIDE));
+    number.is_some_and(|(_, number)| number.len() == 8 && number.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
 /// Returns names that nobody can have taken before.
 fn aside_names(place: &OsStr) -> impl Iterator<Item = OsString> {
     let mut prefix = place.to_string_lossy().into_owned();
     while prefix.len() > MAX_PREFIX {
         prefix.pop();
     }
-    (0..MAX_NAMES)
-        .map(move |_| format!("{prefix}.blocked-{:08x}", RandomState::new().hash_one(()) & 0xffff_ffff).into())
+    (0..MAX_NAMES).map(move |_| format!("{prefix}{ASIDE}{:08x}", RandomState::new().hash_one(()) & 0xffff_ffff).into())
 }
 
 /// Lets its owner write in a folder that was opened.

@@ -5,12 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use super::kept::PlaceStamp;
+use crate::nofollow;
 
 /// Bytes of an entry before the name of its object, and where its mode is among them.
 const STAT_BYTES: usize = 40;
@@ -37,7 +39,7 @@ impl GitLinks {
     /// Returns the folders below `top` that its index has as repositories.
     pub(super) fn below(&mut self, top: &Path) -> BTreeSet<PathBuf> {
         let folder = top.join(".git");
-        let Ok(facts) = folder.join("index").metadata() else { return BTreeSet::new() };
+        let Ok(facts) = nofollow::look(&folder.join("index")) else { return BTreeSet::new() };
         let state = PlaceStamp::of(&facts);
         if let Some((_, links)) = self.0.get(top).filter(|(known, _)| *known == state) {
             return links.clone();
@@ -54,8 +56,13 @@ impl GitLinks {
 /// Reads the index in a folder of git's. What is no index names nothing: git does not read it either.
 fn read(folder: &Path, top: &Path) -> Vec<PathBuf> {
     let content = |name: &str| {
+        // A command can put a pipe there, or a link to one.
+        let file = nofollow::open(&folder.join(name), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        if !file.metadata()?.is_file() {
+            return Err(std::io::ErrorKind::InvalidData.into());
+        }
         let mut bytes = Vec::new();
-        File::open(folder.join(name)).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)).map(|_| bytes)
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map(|_| bytes)
     };
     let is_there = |path: &Path| is_below(path) && top.join(path).join(".git").symlink_metadata().is_ok();
     let is_link = |count: usize, mode: u32, path: &Path| {

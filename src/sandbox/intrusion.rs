@@ -26,8 +26,14 @@ pub enum IntrusionFate {
     PutBack,
     /// It was taken away before it could be moved.
     Gone,
+    /// Where it lies now; what was there before is there again.
+    Replaced(PathBuf),
+    /// Where the steps of a rebase lie now with the commands among them; those that are left run none.
+    Disarmed(PathBuf),
     /// It could not be moved.
     Stuck,
+    /// It has become too large to be looked at.
+    Unseen,
 }
 
 /// What the user is told of places that are watched.
@@ -51,6 +57,15 @@ impl Intrusion {
         match &self.fate {
             IntrusionFate::Moved(to) => format!("is now {}", shown(to)),
             IntrusionFate::PutBack => "was taken away; the link is back".to_owned(),
+            IntrusionFate::Replaced(to) => format!("is now {}, and what was there before is back", shown(to)),
+            IntrusionFate::Disarmed(to) => format!(
+                "had commands that the next `git rebase --continue` would run outside of the sandbox. They were taken out; the \
+                 steps with them are in {}",
+                shown(to)
+            ),
+            IntrusionFate::Unseen => {
+                "holds too many files to be looked at. Look at it before you use git there".to_owned()
+            }
             IntrusionFate::Gone => "was gone again at once".to_owned(),
             IntrusionFate::Stuck => {
                 "could not be moved. Look at it, and move it away: until then no other command runs in the sandbox"
@@ -84,8 +99,10 @@ impl Intrusion {
     pub fn still_there(all: &[Self]) -> Option<String> {
         let is_there = |path: &&Path| path.symlink_metadata().is_ok();
         let aside = all.iter().filter_map(|intrusion| match &intrusion.fate {
-            IntrusionFate::Moved(to) => Some(to.as_path()).filter(is_there),
-            IntrusionFate::PutBack | IntrusionFate::Gone | IntrusionFate::Stuck => None,
+            IntrusionFate::Moved(to) | IntrusionFate::Replaced(to) | IntrusionFate::Disarmed(to) => {
+                Some(to.as_path()).filter(is_there)
+            }
+            IntrusionFate::PutBack | IntrusionFate::Gone | IntrusionFate::Stuck | IntrusionFate::Unseen => None,
         });
         let stuck = all.iter().filter(|intrusion| intrusion.fate == IntrusionFate::Stuck);
         let stuck = stuck.map(|intrusion| intrusion.path.as_path()).filter(is_there);
@@ -106,8 +123,12 @@ impl PlaceNews {
                 let (path, have) = (shown(&intrusion.path), if inside.len() == 1 { "it has" } else { "they have" });
                 let inside = named(inside);
                 let advice = match intrusion.fate {
-                    IntrusionFate::Moved(_) => format!(" If you made it, move it back once {have} ended."),
-                    IntrusionFate::PutBack | IntrusionFate::Gone | IntrusionFate::Stuck => String::new(),
+                    IntrusionFate::Moved(_) | IntrusionFate::Replaced(_) | IntrusionFate::Disarmed(_) => {
+                        format!(" If you made it, move it back once {have} ended.")
+                    }
+                    IntrusionFate::PutBack | IntrusionFate::Gone | IntrusionFate::Stuck | IntrusionFate::Unseen => {
+                        String::new()
+                    }
                 };
                 let became = intrusion.became();
                 format!(

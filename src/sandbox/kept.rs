@@ -9,7 +9,7 @@ use std::fs::Metadata;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
@@ -35,6 +35,14 @@ pub(super) struct PlaceStamp {
 impl PlaceStamp {
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self { file: (metadata.dev(), metadata.ino()), changed: (metadata.ctime(), metadata.ctime_nsec()) }
+    }
+
+    /// Returns `true` if the next change would be told from the last one by its time.
+    pub(super) fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let (seconds, nanoseconds) = self.changed;
+        let changed = Duration::new(seconds.try_into().unwrap_or(0), nanoseconds.try_into().unwrap_or(0));
+        now.checked_sub(changed).is_some_and(|passed| passed > CLOCK_TICK)
     }
 }
 

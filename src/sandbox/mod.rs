@@ -16,6 +16,10 @@ mod facts;
 #[cfg(target_os = "linux")]
 mod filter;
 mod folder;
+mod folder_tree;
+mod git_config;
+mod git_folder;
+mod git_watch;
 mod gitlinks;
 mod intrusion;
 mod kept;

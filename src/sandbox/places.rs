@@ -8,12 +8,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
 use super::evict::VacantPlace;
+use super::git_folder::GitNames;
 use super::{DeniedPaths, PlaceWatch, SandboxPolicy};
-use crate::nofollow::{make_folder, open_folder};
+use crate::nofollow::{make_folder, put_file};
 
 /// Links in the way of one place that are followed, as many as the system follows.
 const MAX_LINKS: usize = 40;
@@ -31,6 +31,7 @@ pub(super) struct SandboxData {
     blank_folders: Vec<PathBuf>,
     blank_files: Vec<PathBuf>,
     caches: BTreeMap<String, String>,
+    pub(super) git: GitNames,
     pub(super) refusals: Refusals,
 }
 
@@ -147,7 +148,8 @@ impl SandboxPlaces {
         hidden.dedup();
         let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
         let (masks, has_network) = (self.masks.clone(), self.has_network);
-        Ok(SandboxPolicy { writable, protected, vacant, hidden, masks, has_own_processes: false, has_network })
+        let own = self.own.clone();
+        Ok(SandboxPolicy { writable, own, protected, vacant, hidden, masks, has_own_processes: false, has_network })
     }
 
     /// Makes, empty, what git's folder lacks of what it obeys, so that it can be protected. Blocks.
@@ -167,7 +169,7 @@ impl SandboxPlaces {
             for (name, is_folder) in folders.chain(data().blank_files.iter().map(|name| (name, false))) {
                 let blank = folder.join(name);
                 if blank.symlink_metadata().is_err() {
-                    let make = || if is_folder { make_folder(&blank).map(drop) } else { make_file(&blank) };
+                    let make = || if is_folder { make_folder(&blank).map(drop) } else { put_file(&blank, b"", 0o644) };
                     self.watch.make_blank(&blank, make);
                 }
             }
@@ -274,13 +276,6 @@ fn followed(place: &Path, writable: &[&Path]) -> (Vec<(PathBuf, PathBuf)>, PathB
         };
     }
     (links, at)
-}
-
-fn make_file(path: &Path) -> io::Result<()> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(0o644);
-    Ok(rustix::fs::openat(open_folder(folder)?, name, flags, mode).map(drop)?)
 }
 
 /// Returns the folder of git that a path lies in, if it does not exist.

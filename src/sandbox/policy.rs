@@ -19,6 +19,8 @@ const MAX_ENTRIES: usize = 4_096;
 pub struct SandboxPolicy {
     /// Folders that it may write in.
     pub writable: Vec<PathBuf>,
+    /// Those of them that no program of the user looks into: temporary files, caches.
+    pub own: Vec<PathBuf>,
     /// What it may not write in those.
     pub protected: Vec<PathBuf>,
     /// Where nothing lies that could be protected, or a link, which cannot be: its target is `Some`.
@@ -36,10 +38,15 @@ pub struct SandboxPolicy {
 }
 
 impl SandboxPolicy {
-    /// Returns `true` if nothing can appear where it may not: such a command need not be watched.
+    /// Returns `true` if the command can leave nothing where the user finds it: it need not be watched.
     #[must_use]
-    pub fn has_no_vacant_place(&self) -> bool {
-        self.vacant.is_empty()
+    pub fn leaves_nothing(&self) -> bool {
+        self.tops().is_empty()
+    }
+
+    /// Returns the folders of the user's that the command may write in.
+    pub(super) fn tops(&self) -> Vec<PathBuf> {
+        self.writable.iter().filter(|folder| !self.own.contains(folder)).cloned().collect()
     }
 
     /// Returns `true` if something lies now where nothing did, which the policy does not protect.

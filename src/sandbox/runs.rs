@@ -38,7 +38,9 @@ impl SandboxedCommand {
     /// Returns one that begins under a policy, which has these vacant places.
     pub(super) fn new(name: &str, is_long: bool, policy: &SandboxPolicy, places: Vec<VacantPlace>) -> Self {
         let repository = |path: &PathBuf| path.ancestors().find(|part| part.ends_with(".git")).map(Path::to_path_buf);
-        let (tops, covered) = (policy.writable.clone(), policy.protected.iter().filter_map(repository).collect());
+        // Of other systems, the sandbox refuses what would appear.
+        let tops = if cfg!(target_os = "linux") { policy.tops() } else { Vec::new() };
+        let covered = policy.protected.iter().filter_map(repository).collect();
         Self { name: name.to_owned(), is_long, places, tops, covered, found: Arc::default(), until: None }
     }
 
@@ -65,7 +67,12 @@ impl FoundIntrusions {
     /// Adds one. Returns `false` if there are too many to say it.
     pub(super) fn add(&self, intrusion: &Intrusion, others: Vec<String>) -> bool {
         // Nothing else keeps the command from going on.
-        let weight = if intrusion.fate == IntrusionFate::Stuck { MAX_INTRUSIONS } else { 1 };
+        let weight = match intrusion.fate {
+            IntrusionFate::Stuck | IntrusionFate::Unseen => MAX_INTRUSIONS,
+            // The next time, git may be asked before it is put back.
+            IntrusionFate::Replaced(_) => MAX_INTRUSIONS / 3,
+            _ => 1,
+        };
         let is_said = *self.count.borrow() < MAX_INTRUSIONS;
         self.count.send_modify(|count| *count += weight);
         if is_said {

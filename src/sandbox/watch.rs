@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 
 use super::events::{HeardEvents, PlaceEvents};
 use super::evict::VacantPlace;
+use super::git_folder::Depth;
+use super::git_watch::GitWatch;
 use super::gitlinks::GitLinks;
 use super::kept::{KeptEntries, WrittenState};
 use super::runs::{FoundIntrusions, OutsideCommand, SandboxedCommand};
@@ -28,6 +30,13 @@ const PERIOD: Duration = Duration::from_millis(500);
 const UNTOLD_PERIOD: Duration = Duration::from_millis(50);
 /// How long is still looked after a command that nobody waits for.
 const AFTERMATH: Duration = Duration::from_secs(5);
+/// Time between two looks at repositories in which git is at work.
+const GIT_PERIOD: Duration = Duration::from_millis(20);
+/// Time between two looks for new repositories while a command goes on, and how much more of its time each look leaves.
+const WHOLE_PERIOD: Duration = Duration::from_secs(2);
+const WHOLE_SHARE: u32 = 20;
+/// How long a look may take before the commands that could hold it up are ended.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 /// How often folders that were moved meanwhile are listened to anew in one look.
 const MAX_ROUNDS: usize = 4;
 
@@ -40,6 +49,8 @@ struct Shared {
     state: Mutex<State>,
     entrance: Mutex<()>,
     traces: CommandTraces,
+    /// When the look began that goes on.
+    look_began: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +62,7 @@ struct State {
     written: Vec<PathBuf>,
     kept: KeptEntries,
     links: GitLinks,
+    git: GitWatch,
     events: Option<PlaceEvents>,
     /// Whether the system cannot say all that happens.
     is_untold: bool,
@@ -120,7 +132,26 @@ impl PlaceWatch {
 
     /// Moves aside what has appeared.
     pub fn look(&self) {
-        self.state().look();
+        self.state().look(Depth::Passing);
+    }
+
+    /// Moves aside what has appeared, also as a repository of its own, before a program of ours or of the user's starts.
+    pub fn look_at_all(&self) {
+        self.state().look(Depth::Whole);
+    }
+
+    /// Returns `true` if a look has gone on for so long that something must be holding it up.
+    fn is_held_up(&self) -> bool {
+        let began = *self.0.look_began.lock().unwrap_or_else(PoisonError::into_inner);
+        began.is_some_and(|began| began.elapsed() > ANSWER_LIMIT)
+    }
+
+    /// Looks while it is known since when.
+    fn look_in_time(&self, state: &mut State) {
+        let note = |began| *self.0.look_began.lock().unwrap_or_else(PoisonError::into_inner) = began;
+        note(Some(Instant::now()));
+        state.look(Depth::Passing);
+        note(None);
     }
 
     /// Begins to watch the vacant places of a command's policy, until what is returned is ended. `name` says to people what
@@ -133,7 +164,9 @@ impl PlaceWatch {
         let places = if cfg!(target_os = "linux") { policy.vacant_places() } else { Vec::new() };
         let inside = SandboxedCommand::new(name, is_long, policy, places);
         let found = inside.found.clone();
-        if !inside.places.is_empty() {
+        if !inside.tops.is_empty() {
+            let is_idle = state.inside.is_empty();
+            state.git.begin(&inside.tops, is_idle);
             state.inside.insert(number, inside);
             state.write_down();
             if state.events.is_none() {
@@ -154,7 +187,7 @@ impl PlaceWatch {
     /// what it is about.
     pub fn step_outside(&self, name: &str, words: Vec<String>) -> OutsideRun {
         let mut state = self.state();
-        state.look();
+        state.look(Depth::Whole);
         let number = state.next();
         state.outside.insert(number, OutsideCommand::new(name, words));
         OutsideRun { watch: self.clone(), number }
@@ -164,7 +197,7 @@ impl PlaceWatch {
     /// folder, that is written now by us, until what is returned is dropped.
     pub fn writing(&self, path: &Path) -> OwnWrite {
         let mut state = self.state();
-        state.look();
+        state.look(Depth::Passing);
         state.written.push(path.to_path_buf());
         drop(state);
         OwnWrite { watch: self.clone(), path: path.to_path_buf() }
@@ -185,19 +218,28 @@ impl PlaceWatch {
 
     fn keep_watch(&self) {
         let mut state = self.state();
-        let mut looked = Instant::now();
+        let (mut looked, mut looked_whole) = (Instant::now(), Instant::now());
+        let (mut is_due, mut whole_period) = (false, WHOLE_PERIOD);
         while !state.inside.is_empty() {
             let waiter = state.events.as_ref().map(PlaceEvents::waiter);
             let period = if state.is_untold { UNTOLD_PERIOD } else { PERIOD };
             drop(state);
             match waiter {
-                Some(wait) => wait(period),
-                None => std::thread::sleep(period),
+                Some(wait) if !is_due => wait(period),
+                _ => std::thread::sleep(if is_due { GIT_PERIOD } else { period }),
             }
             state = self.state();
-            if state.hear().is_news || looked.elapsed() >= period {
-                state.look();
-                looked = Instant::now();
+            let heard = state.hear();
+            is_due |= heard.is_of_git;
+            if heard.is_news || looked.elapsed() >= period || is_due && looked.elapsed() >= GIT_PERIOD {
+                self.look_in_time(&mut state);
+                (looked, is_due) = (Instant::now(), false);
+            }
+            if looked_whole.elapsed() >= whole_period {
+                let began = Instant::now();
+                state.look(Depth::Whole);
+                whole_period = WHOLE_PERIOD.max(began.elapsed() * WHOLE_SHARE);
+                looked_whole = Instant::now();
             }
             let now = Instant::now();
             let is_over = |inside: &SandboxedCommand| inside.until.is_some_and(|until| until <= now);
@@ -227,6 +269,7 @@ impl State {
         self.write_down();
         if self.inside.is_empty() {
             self.kept.clear();
+            self.git.end();
             self.events = None;
             self.appeared.clear();
         }
@@ -252,7 +295,7 @@ impl State {
         for _ in 0..MAX_ROUNDS {
             let places = self.inside.values().flat_map(|inside| &inside.places);
             let tops = self.inside.values().flat_map(|inside| &inside.tops);
-            let heard = (places, tops, self.kept.paths());
+            let heard = (places, tops, self.kept.paths(), self.git.heard());
             self.is_untold = !self.events.as_mut().is_some_and(|events| events.listen(heard));
             if !self.hear().has_lost {
                 return;
@@ -260,7 +303,7 @@ impl State {
         }
     }
 
-    fn look(&mut self) {
+    fn look(&mut self, depth: Depth) {
         if self.inside.is_empty() {
             return;
         }
@@ -290,6 +333,15 @@ impl State {
                 // What was put back has appeared, too.
                 self.hear();
                 self.appeared.remove(&place.path);
+            }
+        }
+        let runs: BTreeSet<u64> = self.inside.keys().copied().collect();
+        for misplaced in self.git.misplaced(depth) {
+            let is_place = |inside: &SandboxedCommand| inside.places.iter().any(|place| place.path == misplaced.path);
+            // What has come to a place since that was looked at is moved from there the next time.
+            let is_next = depth == Depth::Passing && self.inside.values().any(is_place);
+            if !is_next && !self.written.iter().any(|path| path.starts_with(&misplaced.path)) {
+                self.tell_of(&misplaced.evict(), &runs);
             }
         }
     }
@@ -380,6 +432,7 @@ impl State {
                     inside.places.extend(place.as_repository());
                 }
                 place.as_repository().iter().for_each(|place| self.kept.keep(&place.path));
+                self.git.adopt(&place.path);
             } else {
                 self.kept.keep(&place.path);
             }
@@ -403,16 +456,25 @@ impl SandboxedRun {
         self.found.take()
     }
 
-    /// Waits until so much has appeared that the command is to be ended.
+    /// Waits until so much has appeared that the command is to be ended, or until the watch does not answer any more, which
+    /// only a command can bring about.
     pub async fn goes_too_far(&self) {
-        self.found.are_too_many().await;
+        let held_up = async {
+            while !self.watch.is_held_up() {
+                tokio::time::sleep(ANSWER_LIMIT / 4).await;
+            }
+        };
+        tokio::select! {
+            () = self.found.are_too_many() => {}
+            () = held_up => {}
+        }
     }
 
     /// Looks for the last time, once nothing of the command runs any more.
     pub fn end(&self) {
         let mut state = self.watch.state();
         if state.inside.contains_key(&self.number) {
-            state.look();
+            state.look(Depth::Whole);
             state.leave(self.number);
         }
     }
@@ -462,6 +524,7 @@ impl OwnWrite {
         let Some(written) = WrittenState::of(path, content, self.watch.is_idle()) else { return };
         self.watch.traces().leave(path, written.stamp);
         let mut state = self.watch.state();
+        state.git.accept(path);
         let mut places = state.inside.values().flat_map(|inside| &inside.places);
         let place = places.find(|place| path.starts_with(&place.path)).map(|place| place.path.clone());
         if let Some(place) = place {
@@ -474,10 +537,10 @@ impl Drop for OwnWrite {
     fn drop(&mut self) {
         let mut state = self.watch.state();
         // What has appeared is ours.
-        state.look();
+        state.look(Depth::Passing);
         if let Some(at) = state.written.iter().position(|path| *path == self.path) {
             state.written.swap_remove(at);
         }
-        state.look();
+        state.look(Depth::Passing);
     }
 }

@@ -73,7 +73,7 @@ impl Inside {
     /// # Errors
     /// Returns why it cannot be told any more what the command may do.
     pub(in crate::tool) async fn enter(self, name: &str, is_long: bool) -> io::Result<(Self, CommandWatch)> {
-        if self.policy.has_no_vacant_place() {
+        if self.policy.leaves_nothing() {
             return Ok((self, CommandWatch::Unwatched));
         }
         let name = name.to_owned();

@@ -81,7 +81,7 @@ impl Beside {
 }
 
 /// Waits until a look finds something.
-async fn until(is_so: impl Fn() -> bool) {
+pub(super) async fn until(is_so: impl Fn() -> bool) {
     for _ in 0..4_000 {
         if is_so() {
             return;
@@ -304,20 +304,20 @@ async fn no_command_writes_a_protected_file_by_another_name() {
     let Some(mut beside) = Beside::new().await else { return };
     git(&beside.root, ["init", "-q"]);
     let line = "i=$(stat -c %i .git/config); touch ready; until [ $(stat -c %i .git/config) != $i ]; do sleep 0.01; done; \
-                until ln .git/config .git/name; do sleep 0.01; done; touch linked; sleep 600";
+                until ln .git/config .git/NAME_MSG; do sleep 0.01; done; touch linked; sleep 600";
     let id = beside.start(line).await;
     let root = beside.root.clone();
     until(|| root.join("ready").exists()).await;
-    beside.user("git config user.nick me").await;
+    beside.user("git config user.name me").await;
     until(|| root.join("linked").exists()).await;
-    let output = beside.inside.bash("echo evil >> .git/name").await;
+    let output = beside.inside.bash("echo evil >> .git/NAME_MSG").await;
     let said = text_of(&output);
     assert!(output.is_error && said.contains("/.git/config has another name (a hard link)"), "{said}");
     assert!(said.contains("Stop them, or remove the other name"), "{said}");
     beside.stop(&id).await;
-    beside.inside.works("echo evil >> .git/name").await;
+    beside.inside.works("echo evil >> .git/NAME_MSG").await;
     let config = std::fs::read_to_string(root.join(".git/config")).unwrap();
-    assert!(config.contains("nick = me") && !config.contains("evil"), "{config}");
+    assert!(config.contains("name = me") && !config.contains("evil"), "{config}");
     let told = beside.told().await;
     assert!(told.starts_with("Protected files with another name") && told.contains("now: "), "{told}");
     assert!(told.contains("/.git/config. What has the other name stays as it is."), "{told}");

@@ -2,6 +2,7 @@
 
 mod appearing;
 mod bypasses;
+mod git_folder;
 mod repository;
 mod seatbelt;
 mod status;
