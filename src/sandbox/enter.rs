@@ -27,7 +27,7 @@ use rustix::thread::{
 };
 
 use super::proxy::PORT;
-use super::{SandboxError, SandboxPolicy, filter, loopback, mounts};
+use super::{SandboxError, SandboxPolicy, TMP, filter, loopback, mounts};
 
 /// Processes and threads of one command; builds of large projects have some hundreds.
 const MAX_PROCESSES: u64 = 8_192;
@@ -165,6 +165,7 @@ fn ruleset(policy: &SandboxPolicy) -> Result<RestrictionStatus, RulesetError> {
         .add_rules(path_beneath_rules(["/"], AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(readable(policy), AccessFs::from_read(newest)))?
         .add_rules(path_beneath_rules(&policy.writable, all))?
+        .add_rules(path_beneath_rules(policy.tmp.iter().map(|_| TMP), all))?
         .add_rules(path_beneath_rules(DEVICES, all))?
         .restrict_self()
 }

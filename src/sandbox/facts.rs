@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hosts, SandboxPolicy, SandboxState};
+use super::{Hosts, SandboxPolicy, SandboxState, TMP};
 use crate::message::reveal_line;
 
 /// What holds for the commands of a session.
@@ -41,7 +41,7 @@ impl SandboxFacts {
         protected.sort();
         Self {
             state,
-            writable: listed(&policy.writable),
+            writable: listed(&policy.writable.iter().map(|path| seen(policy, path)).collect::<Vec<_>>()),
             protected,
             hidden: policy.hidden.iter().filter(|path| path.exists()).map(|path| shown(path)).collect(),
             shares_processes: None,
@@ -99,6 +99,11 @@ impl SandboxFacts {
     }
 }
 
+/// Returns the path by which commands see a folder.
+fn seen(policy: &SandboxPolicy, path: &Path) -> PathBuf {
+    if policy.tmp.as_deref() == Some(path) { PathBuf::from(TMP) } else { path.to_path_buf() }
+}
+
 fn shown(path: &Path) -> String {
     reveal_line(&path.to_string_lossy()).into_owned()
 }
@@ -110,6 +115,7 @@ impl SandboxPolicy {
         let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
         let is_vacant = self.vacant.iter().any(|(place, _)| path.starts_with(place));
         match () {
+            () if self.tmp.is_some() && path.starts_with(TMP) => "commands have a folder of their own there, and see nothing of yours",
             () if lies_in(&self.hidden) => "hidden: commands can neither read nor write it",
             () if lies_in(&self.protected) || is_vacant => "protected: commands can read it, not write it",
             () if lies_in(&self.writable) => "commands can read and write it",

@@ -30,6 +30,7 @@ mod mounts;
 mod places;
 mod policy;
 mod proxy;
+mod run_handles;
 mod runs;
 mod seatbelt;
 mod session;
@@ -48,7 +49,11 @@ pub use proxy::{HostEntry, Hosts, SandboxProxy};
 pub use seatbelt::{SEATBELT, seatbelt_profile};
 pub use session::{Sandbox, SandboxChange, SandboxState};
 pub use traces::CommandTraces;
-pub use watch::{OutsideRun, OwnWrite, PlaceWatch, SandboxedRun};
+pub use run_handles::{OutsideRun, OwnWrite, SandboxedRun};
+pub use watch::PlaceWatch;
+
+/// The folder for temporary files that programs name without asking.
+pub const TMP: &str = "/tmp";
 
 /// Why a command cannot run in the sandbox.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-use super::SandboxPolicy;
+use super::{SandboxPolicy, TMP};
 
 /// Where the kernel lists processes. It is mounted anew for processes with numbers of their own.
 const PROCESSES: &str = "/proc";
@@ -67,7 +67,8 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
         set(Some(mask), place, MsFlags::MS_BIND)?;
         make_read_only(place)?;
     }
-    Ok(())
+    // Last, as what is mounted from there would not be found any more.
+    policy.tmp.as_ref().map_or(Ok(()), |tmp| set(Some(tmp), Path::new(TMP), MsFlags::MS_BIND))
 }
 
 /// Puts terminals of its own in the place of the user's, which a command could read and type into.

@@ -69,6 +69,8 @@ pub struct SandboxPlaces {
     pub own: Vec<PathBuf>,
     /// See [`SandboxPolicy::masks`].
     pub masks: (PathBuf, PathBuf),
+    /// Whether commands have a `/tmp` of their own: nothing lies in the system's that they need.
+    pub has_own_tmp: bool,
     pub has_network: bool,
     /// Who looks at those that are vacant.
     pub watch: PlaceWatch,
@@ -149,7 +151,8 @@ impl SandboxPlaces {
         let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
         let (masks, has_network) = (self.masks.clone(), self.has_network);
         let own = self.own.clone();
-        Ok(SandboxPolicy { writable, own, protected, vacant, hidden, masks, has_own_processes: false, has_network })
+        let tmp = own.first().filter(|_| self.has_own_tmp).cloned();
+        Ok(SandboxPolicy { writable, own, tmp, protected, vacant, hidden, masks, has_own_processes: false, has_network })
     }
 
     /// Makes, empty, what git's folder lacks of what it obeys, so that it can be protected. Blocks.

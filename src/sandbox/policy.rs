@@ -21,6 +21,8 @@ pub struct SandboxPolicy {
     pub writable: Vec<PathBuf>,
     /// Those of them that no program of the user looks into: temporary files, caches.
     pub own: Vec<PathBuf>,
+    /// That of them which lies at [`super::TMP`], if not the system's own does.
+    pub tmp: Option<PathBuf>,
     /// What it may not write in those.
     pub protected: Vec<PathBuf>,
     /// Where nothing lies that could be protected, or a link, which cannot be: its target is `Some`.

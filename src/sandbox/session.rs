@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{SandboxFolder, sweep};
 use super::places::cache_variables;
 use super::proxy::PORT;
-use super::{GitDirs, Hosts, PlaceWatch, SandboxFacts, SandboxPlaces, SandboxPolicy};
+use super::{GitDirs, Hosts, PlaceWatch, SandboxFacts, SandboxPlaces, SandboxPolicy, TMP};
 use crate::message::{HostPort, reveal_line};
 
 /// The sandbox of a session. Copies share one state.
@@ -65,6 +65,13 @@ impl Sandbox {
         places.watch.record_in(folder.record());
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();
+        let is_in_tmp = |path: &PathBuf| path.starts_with(TMP);
+        // The temporary files themselves are seen there, whatever their folder is called outside.
+        places.has_own_tmp &= cfg!(target_os = "linux")
+            && !places.writable.iter().chain(&places.home).chain(&places.own[1..]).any(is_in_tmp);
+        if places.has_own_tmp {
+            places.watch.share_tmp(folder.temporary());
+        }
         let state = RwLock::new(if is_on { SandboxState::On } else { SandboxState::Off });
         let (shares_processes, hosts, protected) = (RwLock::default(), RwLock::new(hosts), RwLock::default());
         Ok(Self(Arc::new(Inner { folder, cache, places, state, shares_processes, hosts, protected })))
@@ -178,7 +185,8 @@ impl Sandbox {
 
     /// Returns the variables that a command needs inside: where its temporary files and its caches lie.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        let temporary = self.0.folder.temporary().into_os_string();
+        let temporary = if self.0.places.has_own_tmp { PathBuf::from(TMP) } else { self.0.folder.temporary() };
+        let temporary = temporary.into_os_string();
         let caches = cache_variables(&self.0.cache).map(|(name, path)| (name.into(), path.into_os_string()));
         let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), temporary.clone()));
         temporary.into_iter().chain(caches).chain(self.ways_out()).collect()

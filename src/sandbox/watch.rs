@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -20,16 +20,15 @@ use super::evict::VacantPlace;
 use super::git_folder::Depth;
 use super::git_watch::GitWatch;
 use super::gitlinks::GitLinks;
-use super::kept::{KeptEntries, WrittenState};
-use super::runs::{FoundIntrusions, OutsideCommand, SandboxedCommand};
+use super::kept::KeptEntries;
+use super::run_handles::{OutsideRun, OwnWrite, SandboxedRun};
+use super::runs::{OutsideCommand, SandboxedCommand};
 use super::{CommandTraces, Intrusion, IntrusionFate, PlaceNews, SandboxPolicy};
 
 /// Time between two looks while the system says nothing.
 const PERIOD: Duration = Duration::from_millis(500);
 /// Time between two looks where the system cannot say what happens.
 const UNTOLD_PERIOD: Duration = Duration::from_millis(50);
-/// How long is still looked after a command that nobody waits for.
-const AFTERMATH: Duration = Duration::from_secs(5);
 /// Time between two looks at repositories in which git is at work.
 const GIT_PERIOD: Duration = Duration::from_millis(20);
 /// Time between two looks for new repositories while a command goes on, and how much more of its time each look leaves.
@@ -51,18 +50,20 @@ struct Shared {
     traces: CommandTraces,
     /// When the look began that goes on.
     look_began: Mutex<Option<Instant>>,
+    /// What commands see as the folder for temporary files, where that is not the system's.
+    tmp: OnceLock<PathBuf>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     started: u64,
-    inside: BTreeMap<u64, SandboxedCommand>,
-    outside: BTreeMap<u64, OutsideCommand>,
+    pub(super) inside: BTreeMap<u64, SandboxedCommand>,
+    pub(super) outside: BTreeMap<u64, OutsideCommand>,
     /// Files that our own tools are writing, each as often as they do.
-    written: Vec<PathBuf>,
-    kept: KeptEntries,
+    pub(super) written: Vec<PathBuf>,
+    pub(super) kept: KeptEntries,
     links: GitLinks,
-    git: GitWatch,
+    pub(super) git: GitWatch,
     events: Option<PlaceEvents>,
     /// Whether the system cannot say all that happens.
     is_untold: bool,
@@ -77,13 +78,24 @@ struct State {
 }
 
 impl PlaceWatch {
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what commands may have written elsewhere.
     pub fn traces(&self) -> &CommandTraces {
         &self.0.traces
+    }
+
+    /// Notes what commands see at [`super::TMP`].
+    pub(super) fn share_tmp(&self, folder: PathBuf) {
+        let _ = self.0.tmp.set(folder);
+    }
+
+    /// Returns what commands see at [`super::TMP`], if that is not the system's.
+    #[must_use]
+    pub fn tmp(&self) -> Option<&Path> {
+        self.0.tmp.get().map(PathBuf::as_path)
     }
 
     /// Has it written to a file where something could appear, as long as a command runs.
@@ -141,7 +153,7 @@ impl PlaceWatch {
     }
 
     /// Returns `true` if a look has gone on for so long that something must be holding it up.
-    fn is_held_up(&self) -> bool {
+    pub(super) fn is_held_up(&self) -> bool {
         let began = *self.0.look_began.lock().unwrap_or_else(PoisonError::into_inner);
         began.is_some_and(|began| began.elapsed() > ANSWER_LIMIT)
     }
@@ -259,7 +271,7 @@ impl State {
         self.started
     }
 
-    fn leave(&mut self, number: u64) {
+    pub(super) fn leave(&mut self, number: u64) {
         if let Some(inside) = self.inside.remove(&number) {
             let count = inside.found.unsaid();
             if count > 0 && inside.is_long {
@@ -303,7 +315,7 @@ impl State {
         }
     }
 
-    fn look(&mut self, depth: Depth) {
+    pub(super) fn look(&mut self, depth: Depth) {
         if self.inside.is_empty() {
             return;
         }
@@ -410,7 +422,7 @@ impl State {
     }
 
     /// Keeps what has appeared while a command ran outside, as far as it may have made it.
-    fn close(&mut self, number: u64) {
+    pub(super) fn close(&mut self, number: u64) {
         let Some(outside) = self.outside.get_mut(&number).filter(|outside| !outside.is_closed) else { return };
         outside.is_closed = true;
         let outside = outside.clone();
@@ -439,108 +451,5 @@ impl State {
             let (path, outside, inside) = (place.path.clone(), outside.name.clone(), self.names(&runs));
             self.send(PlaceNews::Kept { path, outside, inside });
         }
-    }
-}
-
-/// A command in the sandbox, as long as it runs. When it is dropped, it is watched for a little longer.
-#[derive(Debug)]
-pub struct SandboxedRun {
-    watch: PlaceWatch,
-    number: u64,
-    found: Arc<FoundIntrusions>,
-}
-
-impl SandboxedRun {
-    /// Takes what has appeared since this was asked last, each with what else ran in the sandbox. Does not block.
-    pub fn take_found(&self) -> Vec<(Intrusion, Vec<String>)> {
-        self.found.take()
-    }
-
-    /// Waits until so much has appeared that the command is to be ended, or until the watch does not answer any more, which
-    /// only a command can bring about.
-    pub async fn goes_too_far(&self) {
-        let held_up = async {
-            while !self.watch.is_held_up() {
-                tokio::time::sleep(ANSWER_LIMIT / 4).await;
-            }
-        };
-        tokio::select! {
-            () = self.found.are_too_many() => {}
-            () = held_up => {}
-        }
-    }
-
-    /// Looks for the last time, once nothing of the command runs any more.
-    pub fn end(&self) {
-        let mut state = self.watch.state();
-        if state.inside.contains_key(&self.number) {
-            state.look(Depth::Whole);
-            state.leave(self.number);
-        }
-    }
-}
-
-impl Drop for SandboxedRun {
-    fn drop(&mut self) {
-        if let Some(inside) = self.watch.state().inside.get_mut(&self.number) {
-            inside.until = Some(Instant::now() + AFTERMATH);
-        }
-    }
-}
-
-/// A command outside of the sandbox, as long as it runs.
-#[derive(Debug)]
-pub struct OutsideRun {
-    watch: PlaceWatch,
-    number: u64,
-}
-
-impl OutsideRun {
-    /// Keeps what it may have made, once nothing of it runs any more.
-    pub fn end(&self) {
-        let mut state = self.watch.state();
-        state.close(self.number);
-        state.outside.remove(&self.number);
-    }
-}
-
-impl Drop for OutsideRun {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// A file that is being written by us.
-#[derive(Debug)]
-pub struct OwnWrite {
-    watch: PlaceWatch,
-    path: PathBuf,
-}
-
-impl OwnWrite {
-    /// Notes what was written. It stays as long as nobody changes it, if nobody has yet.
-    pub fn done(&self, path: &Path, content: &[u8]) {
-        // It takes its time while others could write, too.
-        let Some(written) = WrittenState::of(path, content, self.watch.is_idle()) else { return };
-        self.watch.traces().leave(path, written.stamp);
-        let mut state = self.watch.state();
-        state.git.accept(path);
-        let mut places = state.inside.values().flat_map(|inside| &inside.places);
-        let place = places.find(|place| path.starts_with(&place.path)).map(|place| place.path.clone());
-        if let Some(place) = place {
-            state.kept.keep_written(&place, written);
-        }
-    }
-}
-
-impl Drop for OwnWrite {
-    fn drop(&mut self) {
-        let mut state = self.watch.state();
-        // What has appeared is ours.
-        state.look(Depth::Passing);
-        if let Some(at) = state.written.iter().position(|path| *path == self.path) {
-            state.written.swap_remove(at);
-        }
-        state.look(Depth::Passing);
     }
 }

@@ -15,7 +15,7 @@ use super::{Bootstrap, Options, SessionHandles, SessionKind};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, Paths, ProjectRoot, SandboxSettings, obeyed_by_git};
 use crate::permission::FolderTrust;
-use crate::sandbox::{DeniedPaths, Hosts, PlaceNews, PlaceWatch, Sandbox, SandboxPlaces, SandboxState};
+use crate::sandbox::{DeniedPaths, Hosts, PlaceNews, PlaceWatch, Sandbox, SandboxPlaces, SandboxState, TMP};
 use crate::session::project_dir;
 use crate::tool::Shell;
 
@@ -101,6 +101,7 @@ fn of_session(
         // What its settings name; of git's own folder, some files are written by every commit.
         protected: obeyed.filter(|path| path != root && !path.starts_with(&dot_git)).collect(),
         hidden: settings.hide.iter().map(full).chain(own).collect(),
+        has_own_tmp: ![root, paths.state_dir.as_path()].iter().any(|path| path.starts_with(TMP)),
         has_network: settings.network,
         home,
         watch,

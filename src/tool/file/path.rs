@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::message::format::words_of;
 use crate::message::{reveal_line, sanitize, without_dots};
 use crate::permission::AccessKind;
+use crate::sandbox::TMP;
 use crate::tool::blocking::off_thread;
 use crate::tool::{Plan, ToolContext, ToolOutput};
 
@@ -72,9 +73,18 @@ fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     if raw.contains('\0') {
         return Err(ToolOutput::error("The path contains a NUL character, which no file name can. Remove it."));
     }
-    follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
+    let path = lexical(raw, &context.cwd);
+    follow_links(&as_commands_see(&path, context).unwrap_or(path)).ok_or_else(|| {
         ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Give the path of the file itself."))
     })
+}
+
+/// Returns where a path in the system's folder for temporary files leads that commands in the sandbox have in their own: what
+/// they leave there is found, and they find what is left for them. A file of the user's stands for itself.
+fn as_commands_see(path: &Path, context: &ToolContext) -> Option<PathBuf> {
+    let (tmp, below) = (context.freshness.writers.tmp()?, path.strip_prefix(TMP).ok()?);
+    let (own, is_users) = (tmp.join(below), path.symlink_metadata().is_ok());
+    (below.iter().next().is_some() && (!is_users || own.symlink_metadata().is_ok())).then_some(own)
 }
 
 /// Returns the absolute form of `raw` without looking at the disk.

@@ -68,6 +68,11 @@ impl Writers {
         self
     }
 
+    /// Returns what commands in the sandbox see as the folder for temporary files, if that is not the system's.
+    pub(super) fn tmp(&self) -> Option<&Path> {
+        self.watch.tmp()
+    }
+
     /// Writes this content to a file with nobody taking it for the work of a command.
     pub(super) fn write<E>(
         &self,

@@ -85,7 +85,8 @@ pub(crate) async fn sandboxed_without(
     hosts: &[&str],
 ) -> Option<(Sandbox, Shell)> {
     let home = Some(folder.join("home"));
-    let places = SandboxPlaces { home, denied: denied.clone(), ..SandboxPlaces::default() };
+    let has_own_tmp = !folder.starts_with("/tmp");
+    let places = SandboxPlaces { home, denied: denied.clone(), has_own_tmp, ..SandboxPlaces::default() };
     let hosts = Hosts::new(hosts.iter().map(|host| (*host).to_owned()));
     let sandbox = Sandbox::new(places, folder.join("cache"), hosts, true).unwrap();
     let shell = shell().without(denied).with_sandbox(sandbox.clone());

@@ -41,7 +41,11 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap())
+    }
+
+    /// Returns one in this folder.
+    pub(crate) fn at(folder: TempDir) -> Self {
         let root = Arc::new(folder.path().canonicalize().unwrap().join("project"));
         std::fs::create_dir(root.as_path()).unwrap();
         let (sender, progress) = watch::channel(String::new());

@@ -3,7 +3,7 @@
 use belvedere::sandbox::SandboxChange;
 use belvedere::tool::RefusedInside;
 
-use super::{Inside, text_of};
+use super::{Bench, Inside, run, text_of};
 
 #[tokio::test]
 async fn the_world_is_out_of_reach() {
@@ -213,4 +213,35 @@ async fn where_processes_cannot_be_numbered_apart_all_else_holds() {
     }
     let page = inside.sandbox.facts(&inside.bench.context.project).page();
     assert!(page.contains("and reach none of them. Hiding them is refused here: /proc: EPERM."), "{page}");
+}
+
+#[tokio::test]
+async fn commands_have_a_folder_for_temporary_files_to_themselves() {
+    // In that of the system, nothing of theirs lies.
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(mut inside) = Inside::at(Bench::at(elsewhere), &[]).await else { return };
+    let watch = inside.sandbox.watch().clone();
+    inside.bench.context.freshness =
+        std::sync::Arc::new(belvedere::tool::Freshness::new("main", &belvedere::tool::Writers::default().beside(watch)));
+    let users = tempfile::NamedTempFile::with_prefix("of-the-user").unwrap();
+    std::fs::write(users.path(), "CANARY").unwrap();
+    let path = users.path().display();
+    inside.works("test $TMPDIR = /tmp && echo from a command > /tmp/made && mkdir /tmp/d && cat $(mktemp)").await;
+    let seen = inside.works(&format!("cat /tmp/made; ls -a /tmp; cat {path} 2>&1; echo mine > {path}; ls -ld /tmp")).await;
+    assert!(seen.contains("from a command") && !seen.contains("CANARY"), "{seen}");
+    assert_eq!(std::fs::read_to_string(users.path()).unwrap(), "CANARY");
+    assert!(!std::path::Path::new("/tmp/made").exists());
+    // The other tools find what commands leave there, and commands what those leave.
+    let context = &inside.bench.context;
+    let read = run(&inside.tools, "Read", serde_json::json!({"file_path": "/tmp/made"}), context).await;
+    assert!(text_of(&read).contains("from a command"), "{}", text_of(&read));
+    let written = serde_json::json!({"file_path": "/tmp/d/message", "content": "from a tool"});
+    run(&inside.tools, "Write", written, context).await;
+    assert!(inside.works("cat /tmp/d/message").await.contains("from a tool"));
+    let said = inside.sandbox.about("/tmp/x", &context.cwd, &context.project);
+    assert!(said.ends_with("commands have a folder of their own there, and see nothing of yours"), "{said}");
+    assert!(inside.sandbox.facts(&context.project).writable.contains(&"/tmp".to_owned()));
+    // A link that a command has left there leads nowhere new.
+    inside.works("ln -s /etc/hostname /tmp/link").await;
+    inside.refused("echo x > /tmp/link").await;
 }
