@@ -115,7 +115,9 @@ impl SandboxPolicy {
         let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
         let is_vacant = self.vacant.iter().any(|(place, _)| path.starts_with(place));
         match () {
-            () if self.tmp.is_some() && path.starts_with(TMP) => "commands have a folder of their own there, and see nothing of yours",
+            () if self.tmp.is_some() && path.starts_with(TMP) => {
+                "commands have a folder of their own there, and see nothing of yours"
+            }
             () if lies_in(&self.hidden) => "hidden: commands can neither read nor write it",
             () if lies_in(&self.protected) || is_vacant => "protected: commands can read it, not write it",
             () if lies_in(&self.writable) => "commands can read and write it",

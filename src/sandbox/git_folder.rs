@@ -310,6 +310,8 @@ impl Survey {
                 return;
             }
             match kind {
+                // As long as there is no head, git takes it for nothing.
+                kind if kind.is_file() => {}
                 kind if !kind.is_dir() => self.special(&path, rest, kind),
                 _ if nofollow::look(&path.join("HEAD")).is_ok() => self.repository(&path, &rest, depth + 1),
                 _ => self.modules(&path, &rest, depth + 1),

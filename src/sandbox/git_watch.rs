@@ -171,6 +171,15 @@ impl GitWatch {
         facts.is_file() && self.named_by(path).is_some_and(|folder| self.is_looked_at(&folder))
     }
 
+    /// Returns `true` for the `.git` of a repository in another one that does nothing but keep files. At the top of a folder that
+    /// commands may write in, one is no such thing.
+    pub(super) fn is_submodule(&self, path: &Path) -> bool {
+        path.ends_with(".git")
+            && !path.parent().is_some_and(|above| self.trees.contains_key(above))
+            && path.symlink_metadata().is_ok()
+            && self.is_harmless(path)
+    }
+
     /// Returns the folder that a `.git` file names.
     fn named_by(&self, pointer: &Path) -> Option<PathBuf> {
         let text = super::git_folder::read(pointer).ok()?.0;

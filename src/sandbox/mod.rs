@@ -46,10 +46,10 @@ pub use intrusion::{Intrusion, IntrusionFate, PlaceNews};
 pub use places::{GitDirs, SandboxPlaces, SecretPlaces};
 pub use policy::SandboxPolicy;
 pub use proxy::{HostEntry, Hosts, SandboxProxy};
+pub use run_handles::{OutsideRun, OwnWrite, SandboxedRun};
 pub use seatbelt::{SEATBELT, seatbelt_profile};
 pub use session::{Sandbox, SandboxChange, SandboxState};
 pub use traces::CommandTraces;
-pub use run_handles::{OutsideRun, OwnWrite, SandboxedRun};
 pub use watch::PlaceWatch;
 
 /// The folder for temporary files that programs name without asking.

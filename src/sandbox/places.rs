@@ -17,6 +17,8 @@ use crate::nofollow::{make_folder, put_file};
 
 /// Links in the way of one place that are followed, as many as the system follows.
 const MAX_LINKS: usize = 40;
+/// How deep submodules nest, with the slashes in their names.
+const MAX_NESTED: usize = 8;
 
 /// The table in `assets/sandbox.toml`.
 #[derive(Debug, Default, Deserialize)]
@@ -24,7 +26,8 @@ const MAX_LINKS: usize = 40;
 pub(super) struct SandboxData {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
-    protected_present: Vec<PathBuf>,
+    protected_entries: Vec<PathBuf>,
+    protected_modules: Vec<PathBuf>,
     protected_home: Vec<PathBuf>,
     protected_common: Vec<PathBuf>,
     protected_worktree: Vec<PathBuf>,
@@ -152,7 +155,17 @@ impl SandboxPlaces {
         let (masks, has_network) = (self.masks.clone(), self.has_network);
         let own = self.own.clone();
         let tmp = own.first().filter(|_| self.has_own_tmp).cloned();
-        Ok(SandboxPolicy { writable, own, tmp, protected, vacant, hidden, masks, has_own_processes: false, has_network })
+        Ok(SandboxPolicy {
+            writable,
+            own,
+            tmp,
+            protected,
+            vacant,
+            hidden,
+            masks,
+            has_own_processes: false,
+            has_network,
+        })
     }
 
     /// Makes, empty, what git's folder lacks of what it obeys, so that it can be protected. Blocks.
@@ -184,9 +197,18 @@ impl SandboxPlaces {
         let below = |folder: &Path, names: &[PathBuf]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let data = data();
         let mut all: Vec<PathBuf> = folders.iter().flat_map(|folder| below(folder, &data.protected)).collect();
-        // Only what is there: git makes it, and what comes into being there is nobody's yet.
-        let present = folders.iter().flat_map(|folder| below(folder, &data.protected_present));
-        all.extend(present.filter(|place| place.symlink_metadata().is_ok()));
+        let own = match git {
+            Some(GitDirs::Inside(folder)) => Some(folder.clone()),
+            _ => None,
+        };
+        for folder in folders.iter().map(|folder| folder.join(".git")).chain(own) {
+            // What comes into being there is nobody's yet, and is looked at.
+            for name in &data.protected_entries {
+                all.extend(entries(&folder.join(name)));
+            }
+            let modules = modules(&folder.join("modules"), 0);
+            all.extend(modules.iter().flat_map(|module| below(module, &data.protected_modules)));
+        }
         // The pointer of a linked worktree, or a link, says where git reads its settings.
         let pointers = folders.iter().map(|folder| folder.join(".git"));
         all.extend(pointers.filter(|pointer| pointer.symlink_metadata().is_ok_and(|facts| !facts.is_dir())));
@@ -279,6 +301,22 @@ fn followed(place: &Path, writable: &[&Path]) -> (Vec<(PathBuf, PathBuf)>, PathB
         };
     }
     (links, at)
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    folder.read_dir().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+/// Returns the folders of submodules below one of git's; slashes in their names make folders between.
+fn modules(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let is_folder = |path: &PathBuf| path.is_dir() && !path.is_symlink();
+    let folders = entries(folder).into_iter().filter(|path| depth < MAX_NESTED && is_folder(path));
+    folders
+        .flat_map(|path| match path.join("HEAD").symlink_metadata() {
+            Ok(_) => [modules(&path.join("modules"), depth + 1), vec![path]].concat(),
+            Err(_) => modules(&path, depth + 1),
+        })
+        .collect()
 }
 
 /// Returns the folder of git that a path lies in, if it does not exist.

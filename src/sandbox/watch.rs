@@ -332,6 +332,9 @@ impl State {
             if self.is_written(&place) || self.outside.values().any(is_others) {
                 continue;
             }
+            if self.git.is_submodule(&place.path) {
+                continue;
+            }
             let strangers = self.kept.strangers(&place);
             if strangers.is_empty() && appeared.contains(&place.path) && place.path.symlink_metadata().is_err() {
                 self.tell_of(&Intrusion { path: place.path, fate: IntrusionFate::Gone }, &runs);

@@ -76,6 +76,6 @@ fn line_words(line: &str) -> Vec<String> {
 pub(in crate::tool) async fn look_before(shell: &Shell) {
     if let Some(watch) = shell.sandbox().map(|sandbox| sandbox.watch().clone()) {
         // It fails only as the program ends.
-        let _ = spawn_blocking(move || watch.look()).await;
+        let _ = spawn_blocking(move || watch.look_at_all()).await;
     }
 }

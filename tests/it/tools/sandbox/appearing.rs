@@ -128,7 +128,6 @@ async fn what_git_obeys_in_a_folder_without_it_is_made_and_protected() {
     for command in [
         "echo x > .git/hooks/pre-commit",
         "mkdir h; mv .git/hooks h2; mv h .git/hooks",
-        "mkdir .git/modules/x",
         "echo '* filter=x' > .git/info/attributes",
         "mv .git/info i",
         "rm -f .git/config.worktree",

@@ -287,6 +287,39 @@ async fn steps_that_git_would_go_on_with_run_nothing() {
 }
 
 #[tokio::test]
+async fn what_git_obeys_of_submodules_and_worktrees_stays() {
+    let Some(inside) = Inside::new().await else { return };
+    let user = User::with_repository(&inside);
+    user.git(&["worktree", "add", "-q", "apart"]);
+    let module = user.root.join(".git/modules/libs/lib");
+    std::fs::create_dir_all(&module).unwrap();
+    assert!(user.try_git(&module, &["init", "-q", "--bare", "."]));
+    for command in [
+        "git -C .git/modules/libs/lib config core.fsmonitor 'touch ~/CANARY'",
+        "echo x > .git/modules/libs/lib/hooks/post-checkout",
+        "echo /tmp > .git/worktrees/apart/commondir",
+        "ln -sf ~/.bashrc .git/worktrees/apart/HEAD",
+    ] {
+        inside.refused(command).await;
+    }
+    for plant in [
+        "git worktree add -q new; echo $PWD/evil > .git/worktrees/new/commondir",
+        "mkdir -p .git/worktrees/x; ln -s ~/.bashrc .git/worktrees/x/ORIG_HEAD",
+        "git init -q --bare .git/modules/m; git -C .git/modules/m config core.fsmonitor 'touch ~/CANARY'",
+        "git init -q --bare .git/modules/a/b; ln -s ~/.bashrc .git/modules/a/b/packed-refs",
+        "mkdir .git/branches; echo x > .git/branches/y",
+        "mkdir .git/remotes; echo 'URL: ext::sh -c touch% ~/CANARY' > .git/remotes/origin",
+        "echo x > .git/objects/info/alternates",
+        "echo x > .git/info/grafts",
+        "echo x > .git/unheard-of",
+    ] {
+        let said = text_of(&inside.bash(plant).await);
+        assert!(said.contains("appeared while it ran"), "{plant}: {said}");
+    }
+    user.looks_at(&["."]);
+}
+
+#[tokio::test]
 async fn what_is_odd_but_was_there_stays() {
     let Some(inside) = Inside::new().await else { return };
     let user = User::with_repository(&inside);
@@ -315,17 +348,42 @@ async fn ordinary_work_with_repositories_goes_on() {
     let user = User::with_repository(&inside);
     std::fs::create_dir(user.root.join("sub")).unwrap();
     let me = "git -c user.name=a -c user.email=a@b";
+    // A submodule that the user has set up, and a worktree of theirs.
+    let lib = inside.bench.outside("lib");
+    std::fs::create_dir(&lib).unwrap();
+    let at_lib = |args: &[&str]| assert!(user.try_git(&lib, args), "{args:?}");
+    at_lib(&["init", "-q"]);
+    at_lib(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    let lib = lib.display().to_string();
+    user.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", &lib, "libs/lib"]);
+    user.git(&["commit", "-q", "-m", "lib"]);
+    user.git(&["submodule", "deinit", "-q", "-f", "--all"]);
+    std::fs::remove_dir_all(user.root.join(".git/modules")).unwrap();
+    user.git(&["submodule", "init", "-q"]);
+    user.git(&["worktree", "add", "-q", &inside.bench.outside("apart").display().to_string()]);
     for command in [
-        format!("echo x > b.txt && git add -A && {me} commit -qm one && git checkout -qb topic && {me} commit -q --allow-empty -m two"),
+        "git -c protocol.file.allow=always submodule update && git -C libs/lib log --oneline && git submodule status"
+            .to_owned(),
+        format!(
+            "echo x > b.txt && git add -A && {me} commit -qm one && git checkout -qb topic && {me} commit -q --allow-empty -m two"
+        ),
         format!("git checkout -q main && {me} merge -q --no-edit topic && git branch -d topic && git tag v1"),
         format!("echo y >> b.txt && {me} stash -q && git stash pop -q && {me} commit -qam three"),
         format!("{me} rebase -q --exec true HEAD~1 && {me} revert --no-edit HEAD && {me} cherry-pick HEAD~1"),
-        format!("git init -q --bare remote.git && git push -q ./remote.git main && git fetch -q ./remote.git main && {me} pull -q ./remote.git main"),
+        format!(
+            "git init -q --bare remote.git && git push -q ./remote.git main && git fetch -q ./remote.git main && {me} pull -q ./remote.git main"
+        ),
         format!("git clone -q remote.git clone && cd clone && {me} commit -q --allow-empty -m x && git push -q"),
-        format!("git init -q sub && cd sub && git config user.name a && git config user.email a@b && {me} commit -q --allow-empty -m x"),
-        "git worktree add -q ../wt 2>/dev/null || git worktree add -q wt && git -C wt status -s && git worktree remove wt".to_owned(),
-        format!("git bisect start -q && git bisect reset -q; {me} notes add -m n; git gc -q; git reflog expire --all; git repack -adq; git pack-refs --all; {me} merge -q --abort; true"),
-        format!("git checkout -q -b left && echo z > a.txt && {me} commit -qam z && git checkout -q -b right HEAD~1 && echo w > a.txt && {me} commit -qam w && ! {me} rebase -q left"),
+        format!(
+            "git init -q sub && cd sub && git config user.name a && git config user.email a@b && {me} commit -q --allow-empty -m x"
+        ),
+        "git worktree add -q wt && git -C wt status -s && git worktree list && git worktree remove wt".to_owned(),
+        format!(
+            "git bisect start -q && git bisect reset -q; {me} notes add -m n; git gc -q; git reflog expire --all; git repack -adq; git pack-refs --all; {me} merge -q --abort; true"
+        ),
+        format!(
+            "git checkout -q -b left && echo z > a.txt && {me} commit -qam z && git checkout -q -b right HEAD~1 && echo w > a.txt && {me} commit -qam w && ! {me} rebase -q left"
+        ),
     ] {
         let output = inside.bash(&command).await;
         let said = text_of(&output);

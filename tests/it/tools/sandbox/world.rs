@@ -221,13 +221,16 @@ async fn commands_have_a_folder_for_temporary_files_to_themselves() {
     let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let Some(mut inside) = Inside::at(Bench::at(elsewhere), &[]).await else { return };
     let watch = inside.sandbox.watch().clone();
-    inside.bench.context.freshness =
-        std::sync::Arc::new(belvedere::tool::Freshness::new("main", &belvedere::tool::Writers::default().beside(watch)));
+    inside.bench.context.freshness = std::sync::Arc::new(belvedere::tool::Freshness::new(
+        "main",
+        &belvedere::tool::Writers::default().beside(watch),
+    ));
     let users = tempfile::NamedTempFile::with_prefix("of-the-user").unwrap();
     std::fs::write(users.path(), "CANARY").unwrap();
     let path = users.path().display();
     inside.works("test $TMPDIR = /tmp && echo from a command > /tmp/made && mkdir /tmp/d && cat $(mktemp)").await;
-    let seen = inside.works(&format!("cat /tmp/made; ls -a /tmp; cat {path} 2>&1; echo mine > {path}; ls -ld /tmp")).await;
+    let seen =
+        inside.works(&format!("cat /tmp/made; ls -a /tmp; cat {path} 2>&1; echo mine > {path}; ls -ld /tmp")).await;
     assert!(seen.contains("from a command") && !seen.contains("CANARY"), "{seen}");
     assert_eq!(std::fs::read_to_string(users.path()).unwrap(), "CANARY");
     assert!(!std::path::Path::new("/tmp/made").exists());
