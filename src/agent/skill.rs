@@ -96,8 +96,12 @@ pub(super) async fn read_skill(run: &Run<'_>, skill: &LoadedSkill, call_id: &str
     for piece in &skill.pieces {
         match piece {
             SkillPiece::Text(words) => text.body.push_str(words),
-            SkillPiece::Command(line) => {
-                let output = aside(run, call_id, "Bash", ("command", line)).await;
+            SkillPiece::Refused(why) => {
+                let _ = write!(text.body, "[not run: {why}]");
+                text.failures += 1;
+            }
+            SkillPiece::Command { line, has_arguments } => {
+                let output = command((run, call_id), (skill, &text.before), (line, *has_arguments)).await;
                 let said = words_of(run.agent, &output);
                 if output.is_error {
                     let _ = write!(text.body, "[not run, or failed: {said}]");
@@ -163,9 +167,14 @@ fn hooks_of(skill: &LoadedSkill) -> (Vec<HookHandler>, Vec<String>) {
 }
 
 fn rules_of(agent: &Agent, skill: &LoadedSkill) -> RuleSet {
+    rules_of_entries(agent, skill, |_| true)
+}
+
+fn rules_of_entries(agent: &Agent, skill: &LoadedSkill, counts: fn(&str) -> bool) -> RuleSet {
     let places = Places { project: &agent.place.project, home: None };
     let rule = |entry: &String| Rule::parse(entry, places, |tool| agent.tools.kind_of(tool));
-    let rules = skill.allowed_tools.iter().map(rule).filter(Rule::is_clear);
+    let entries = skill.allowed_tools.iter().filter(|entry| counts(entry));
+    let rules = entries.map(rule).filter(Rule::is_clear);
     let origin = RuleOrigin::Settings(skill.path.clone());
     RuleSet::default().with(RuleEffect::Allow, &origin, rules)
 }
@@ -210,6 +219,29 @@ impl SkillText {
 fn done_words(count: usize, words: &str) -> String {
     let (noun, verb) = words.split_once(' ').unwrap_or((words, ""));
     format!("{} {verb}", counted(count, noun))
+}
+
+/// Runs a command of a skill. Where the caller's words are a part of it, `allowed-tools` has to name the program: what the
+/// author may run is not what anybody may. `before` is what was lent before the skill was called.
+async fn command(
+    (run, call_id): (&Run<'_>, &str),
+    (skill, before): (&LoadedSkill, &RuleSet),
+    (line, has_arguments): (&str, bool),
+) -> ToolOutput {
+    let permissions = &run.agent.permissions;
+    let lent = permissions.lent();
+    if has_arguments {
+        permissions.lend(before.and(&rules_of_entries(run.agent, skill, names_program)));
+    }
+    let output = aside(run, call_id, "Bash", ("command", line)).await;
+    permissions.lend(lent);
+    output
+}
+
+/// Returns `true` for an entry of `allowed-tools` that says which program it is about.
+fn names_program(entry: &str) -> bool {
+    let spec = entry.split_once('(').map(|(_, spec)| spec.trim_start());
+    spec.is_some_and(|spec| spec.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_')))
 }
 
 /// Calls a tool of the agent's for a skill.

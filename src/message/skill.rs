@@ -59,5 +59,11 @@ impl LoadedSkill {
 pub enum SkillPiece {
     Text(String),
     /// A line of commands whose output stands in its place.
-    Command(String),
+    Command {
+        line: String,
+        /// Whether something of the caller's is a part of it.
+        has_arguments: bool,
+    },
+    /// A line that is not run, and why.
+    Refused(&'static str),
 }

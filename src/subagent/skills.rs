@@ -174,7 +174,8 @@ impl Tree {
             let loaded = skill.load("", &skills.session);
             let text = loaded.pieces.iter().map(|piece| match piece {
                 SkillPiece::Text(text) => text.clone(),
-                SkillPiece::Command(line) => format!("!`{line}`"),
+                SkillPiece::Command { line, .. } => format!("!`{line}`"),
+                SkillPiece::Refused(why) => format!("[not run: {why}]"),
             });
             let _ = write!(section, "\n{}\n", loaded.element(&text.collect::<String>()));
         }

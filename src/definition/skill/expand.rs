@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::command::{Part, Value, ValueKind, fill};
 use super::{Skill, SkillOrigin};
 use crate::message::{Effort, LoadedSkill, SkillPiece, sanitize, without_speakers};
 use crate::permission::shell_words;
@@ -72,9 +73,19 @@ struct Template<'a> {
     took_arguments: bool,
 }
 
+/// Where a placeholder stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Site {
+    Prose,
+    /// An example, in which `$1` may be what it is in that language.
+    Code,
+    Command,
+}
+
 impl<'a> Template<'a> {
     fn new(skill: &'a Skill, values: Values<'a>) -> Self {
-        let counts_from_zero = skill.body.contains("$0") || skill.body.contains("$ARGUMENTS[");
+        let counts_from_zero = skill.body.contains("$ARGUMENTS[")
+            || blocks(&skill.body).iter().any(|block| matches!(block, Block::Prose(text) if text.contains("$0")));
         let words = words(values.arguments);
         Self { skill, values, words, first: usize::from(!counts_from_zero), took_arguments: false }
     }
@@ -89,79 +100,120 @@ impl<'a> Template<'a> {
         let mut commands = 0;
         for block in blocks(text) {
             match block {
-                Block::Commands(line) if commands < MAX_COMMANDS => {
+                Block::Commands { line, end } if commands < MAX_COMMANDS => {
                     commands += 1;
-                    pieces.push(SkillPiece::Command(self.filled(line, false)));
+                    pieces.extend([self.command(line), SkillPiece::Text(end.to_owned())]);
                 }
                 Block::Prose(text) => {
                     let mut from = 0;
                     let found = COMMAND.iter().flat_map(|form| form.captures_iter(text));
                     for line in found.filter_map(|captures| captures.get(1)).take(MAX_COMMANDS - commands) {
-                        pieces.push(SkillPiece::Text(self.filled(&text[from..line.start() - 2], true)));
-                        pieces.push(SkillPiece::Command(self.filled(line.as_str(), false)));
+                        pieces.push(SkillPiece::Text(self.filled(&text[from..line.start() - 2], Site::Prose)));
+                        pieces.push(self.command(line.as_str()));
                         from = line.end() + 1;
                         commands += 1;
                     }
-                    pieces.push(SkillPiece::Text(self.filled(&text[from..], true)));
+                    pieces.push(SkillPiece::Text(self.filled(&text[from..], Site::Prose)));
                 }
-                Block::Code(text) | Block::Commands(text) => pieces.push(SkillPiece::Text(self.filled(text, true))),
+                Block::Code(text) => pieces.push(SkillPiece::Text(self.filled(text, Site::Code))),
+                Block::Commands { line, .. } => pieces.push(SkillPiece::Text(self.filled(line, Site::Code))),
             }
         }
         pieces
     }
 
-    /// Returns a text with its placeholders filled in; `for_models` tells whether it is read as it stands.
-    fn filled(&mut self, text: &str, for_models: bool) -> String {
-        let Some(form) = PLACEHOLDER.as_ref() else { return text.to_owned() };
+    /// Returns a command, in which an argument is a word and nothing else.
+    fn command(&mut self, line: &str) -> SkillPiece {
+        match fill(&self.parts(line, Site::Command)) {
+            Ok(filled) => {
+                self.took_arguments |= filled.has_callers;
+                SkillPiece::Command { line: filled.line, has_arguments: filled.has_callers }
+            }
+            Err(why) => {
+                self.took_arguments = true;
+                SkillPiece::Refused(why)
+            }
+        }
+    }
+
+    /// Returns a text for models with its placeholders filled in.
+    fn filled(&mut self, text: &str, site: Site) -> String {
         let mut filled = String::with_capacity(text.len());
-        let mut from = 0;
+        for part in self.parts(text, site) {
+            match part {
+                Part::Written(text) => filled.push_str(text),
+                Part::Value(value) => {
+                    self.took_arguments |= matches!(value.kind, ValueKind::Callers | ValueKind::Position);
+                    filled.push_str(&value.text);
+                }
+            }
+        }
+        without_speakers(&filled).into_owned()
+    }
+
+    /// Cuts a text at its placeholders. One for which there is no argument stays as it is written.
+    fn parts<'t>(&self, text: &'t str, site: Site) -> Vec<Part<'t>> {
+        let Some(form) = PLACEHOLDER.as_ref() else { return vec![Part::Written(text)] };
+        let (mut parts, mut from) = (Vec::new(), 0);
         for captures in form.captures_iter(text) {
             let Some(whole) = captures.get(0) else { continue };
             let group = |at| captures.get(at).map(|found| found.as_str());
-            let value = match (group(1), group(2), group(3), group(4)) {
-                (Some(at), ..) => Some(self.word(at.parse().unwrap_or(usize::MAX))),
-                (_, Some(name), ..) => self.variable(name),
-                (_, _, Some(digit), _) => self.position(digit, text, whole.start(), whole.end()),
-                (.., Some(name)) => self.named(name),
+            let (mut start, mut written) = (whole.start(), whole.as_str());
+            let said =
+                |found: Option<&String>| found.map(|word| (sanitize(word).into_owned(), None, ValueKind::Callers));
+            let mut value = match (group(1), group(2), group(3), group(4)) {
+                (Some(at), ..) => said(self.words.get(at.parse().unwrap_or(usize::MAX))),
+                (_, Some(name), ..) => self.variable(name).map(|place| (place, None, ValueKind::Place)),
+                (_, _, Some(_), _) if site == Site::Code && !self.names_arguments() => None,
+                (_, _, Some(digit), _) => {
+                    let value = said(self.position(digit, &text[whole.end()..]));
+                    value.map(|(text, words, _)| (text, words, ValueKind::Position))
+                }
+                (.., Some(name)) => said(self.named(name)),
                 _ => Some(self.all()),
             };
-            if let Some(value) = value {
-                filled.push_str(&text[from..whole.start()]);
-                filled.push_str(&value);
+            let can_be_escaped = group(2).is_none() && (group(3).is_some() || value.is_some());
+            if text[..start].ends_with('$') {
+                value = None;
+            } else if text[..start].ends_with('\\') && can_be_escaped && (site != Site::Code || value.is_some()) {
+                value = Some((written.to_owned(), None, ValueKind::Escaped));
+                start -= 1;
+                written = &text[start..whole.end()];
+            }
+            if let Some((value, words, kind)) = value {
+                parts.push(Part::Written(&text[from..start]));
+                parts.push(Part::Value(Value { written, text: value, words, kind }));
                 from = whole.end();
             }
         }
-        filled.push_str(&text[from..]);
-        if for_models { without_speakers(&filled).into_owned() } else { filled }
+        parts.push(Part::Written(&text[from..]));
+        parts
     }
 
-    fn all(&mut self) -> String {
-        self.took_arguments = true;
-        sanitize(self.values.arguments).into_owned()
+    /// Returns `true` if the head says that there are arguments.
+    fn names_arguments(&self) -> bool {
+        self.skill.argument_hint.is_some() || !self.skill.arguments.is_empty()
     }
 
-    /// Returns an argument, counted from 0; none is empty.
-    fn word(&mut self, at: usize) -> String {
-        self.took_arguments = true;
-        self.words.get(at).map(|word| sanitize(word).into_owned()).unwrap_or_default()
+    fn all(&self) -> (String, Option<Vec<String>>, ValueKind) {
+        let words = self.words.iter().map(|word| sanitize(word).into_owned()).collect();
+        (sanitize(self.values.arguments).into_owned(), Some(words), ValueKind::Callers)
     }
 
     /// Returns the argument that `$1` names. `$10`, `$5,000`, `$1.50` and `$2b` are prices and the like.
-    fn position(&mut self, digit: &str, text: &str, start: usize, end: usize) -> Option<String> {
-        let mut after = text[end..].chars();
+    fn position(&self, digit: &str, after: &str) -> Option<&String> {
+        let mut after = after.chars();
         let is_number = match after.next() {
             Some(c) if c.is_alphanumeric() => true,
             Some(',' | '.') => after.next().is_some_and(|c| c.is_ascii_digit()),
             _ => false,
         };
-        let is_escaped = text[..start].ends_with(['\\', '$']);
         let at = digit.parse::<usize>().ok()?.checked_sub(self.first)?;
-        (!is_number && !is_escaped).then(|| self.word(at))
+        self.words.get(at).filter(|_| !is_number)
     }
 
-    fn named(&mut self, name: &str) -> Option<String> {
-        let at = self.skill.arguments.iter().position(|known| known == name)?;
-        Some(self.word(at))
+    fn named(&self, name: &str) -> Option<&String> {
+        self.words.get(self.skill.arguments.iter().position(|known| known == name)?)
     }
 
     /// Returns an entry of `allowed-tools` with the folders that it names.
@@ -192,8 +244,11 @@ enum Block<'a> {
     Prose(&'a str),
     /// A block of code, with its fences.
     Code(&'a str),
-    /// What stands between fences that say that it is to be run.
-    Commands(&'a str),
+    /// What stands between fences that say that it is to be run, and the end of their last line.
+    Commands {
+        line: &'a str,
+        end: &'a str,
+    },
 }
 
 /// Cuts a text at the fences of its blocks of code.
@@ -213,8 +268,9 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
             }
             Some((fence, inside)) if closes(bare, fence) => {
                 let is_run = fence.trim_start_matches('`').trim() == "!";
-                let block = if is_run { text[inside..start].trim() } else { &text[from..end] };
-                blocks.push(if is_run { Block::Commands(block) } else { Block::Code(block) });
+                let commands =
+                    Block::Commands { line: text[inside..start].trim(), end: &line[line.trim_end().len()..] };
+                blocks.push(if is_run { commands } else { Block::Code(&text[from..end]) });
                 (from, open) = (end, None);
             }
             _ => {}

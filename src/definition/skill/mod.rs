@@ -5,10 +5,12 @@
 //! <https://agentskills.io>. Invariants: no file is dropped in silence; a file of the project never takes the place of one of
 //! the user's own; what stands in arguments is never read as a part of the file.
 
+mod command;
 mod dirs;
 mod expand;
 mod library;
 mod load;
+mod programs;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

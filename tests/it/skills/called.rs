@@ -2,7 +2,7 @@
 
 use belvedere::agent::{AgentEvent, Author, EventKind, ToolEvent};
 use belvedere::message::{AgentId, Message};
-use belvedere::permission::{Answer, ApprovalId};
+use belvedere::permission::{Answer, ApprovalId, PermissionMode};
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Command, SessionSkills};
 use serde_json::json;
@@ -13,7 +13,16 @@ use crate::agent::{reply, script};
 use crate::support::{Parts, Session};
 
 /// Starts a session in a project with these files, whose model says `done`, or what is planned.
-fn session(files: &[(&str, &str)], plan: Option<serde_json::Value>) -> (Session, Arc<Scripted>) {
+pub(super) fn session(files: &[(&str, &str)], plan: Option<serde_json::Value>) -> (Session, Arc<Scripted>) {
+    session_in(files, plan, PermissionMode::Default)
+}
+
+/// As [`session`], in a mode.
+pub(super) fn session_in(
+    files: &[(&str, &str)],
+    plan: Option<serde_json::Value>,
+    mode: PermissionMode,
+) -> (Session, Arc<Scripted>) {
     let shelf = Shelf::with(files);
     let catalog = shelf.library("").catalog().clone();
     let replies: Vec<serde_json::Value> =
@@ -22,11 +31,12 @@ fn session(files: &[(&str, &str)], plan: Option<serde_json::Value>) -> (Session,
     let mut parts = Parts::new(provider.clone());
     parts.skills = SessionSkills { catalog, session: "session-1".to_owned() };
     parts.folder = Some(shelf.project);
+    parts.mode = mode;
     (Session::start(parts), provider)
 }
 
 /// Returns the user messages of the last request.
-fn said(provider: &Scripted) -> Vec<String> {
+pub(super) fn said(provider: &Scripted) -> Vec<String> {
     let requests = provider.requests();
     let messages = requests.last().unwrap().messages.iter().filter_map(|message| match &**message {
         Message::User { text } => Some(text.clone()),

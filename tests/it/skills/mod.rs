@@ -1,5 +1,6 @@
 //! Skills and commands: which are read, what a model gets of them, and what they may do.
 
+mod arguments;
 mod called;
 mod hooked;
 mod offered;
@@ -86,7 +87,8 @@ impl Shelf {
 fn text(loaded: &LoadedSkill) -> String {
     let piece = |piece: &SkillPiece| match piece {
         SkillPiece::Text(text) => text.clone(),
-        SkillPiece::Command(line) => format!("[{line}]"),
+        SkillPiece::Command { line, .. } => format!("[{line}]"),
+        SkillPiece::Refused(why) => format!("<{why}>"),
     };
     loaded.pieces.iter().map(piece).collect()
 }

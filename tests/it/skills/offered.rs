@@ -171,7 +171,7 @@ async fn agent_files_have_the_texts_of_their_skills_in_their_prompts() {
         .collect();
     session.quit().await;
     let system = provider.requests()[1].system.to_string();
-    assert!(system.contains("You work.\n\n# Skills\n") && system.contains("\nBoil .\n</skill>"), "{system}");
+    assert!(system.contains("You work.\n\n# Skills\n") && system.contains("\nBoil $1.\n</skill>"), "{system}");
     assert!(!system.contains("MINE"), "what only the user may call");
     assert!(notes.iter().filter(|note| note.contains("no skill `")).count() == 2, "{notes:?}");
 }

@@ -166,11 +166,11 @@ fn arguments_are_filled_in_and_never_read_as_a_part_of_the_file() {
         text(&shelf.skill("c").load(arguments, "session-1"))
     };
     assert_eq!(filled("do $ARGUMENTS now", " a \"b c\" "), "do a \"b c\" now");
-    assert_eq!(filled("$1 and $2 and $3.", "a \"b c\""), "a and b c and .", "files from before count from 1");
+    assert_eq!(filled("$1 and $2 and $3.", "a \"b c\""), "a and b c and $3.", "files from before count from 1");
     assert_eq!(filled("$0 and $1", "a \"b c\""), "a and b c");
     assert_eq!(filled("$ARGUMENTS[1], $1", "a b"), "b, b");
     assert_eq!(filled("from $from to $to, $tomorrow", "x y"), "from x to y, $tomorrow");
-    assert_eq!(filled("costs $150, $5,000, $1.50, \\$1 and $2b$", ""), "costs $150, $5,000, $1.50, \\$1 and $2b$");
+    assert_eq!(filled("costs $150, $5,000, $1.50, \\$1 and $2b$", ""), "costs $150, $5,000, $1.50, $1 and $2b$");
     assert_eq!(filled("nothing", "what the user adds"), "nothing\n\nARGUMENTS: what the user adds");
     assert_eq!(filled("it's $1", "don't stop"), "it's don't");
     assert_eq!(filled("say $ARGUMENTS", "$1 !`id` ${CLAUDE_SESSION_ID}"), "say $1 !`id` ${CLAUDE_SESSION_ID}");
@@ -188,8 +188,8 @@ fn commands_and_files_are_found_where_they_are_meant() {
     let shelf = Shelf::with(&[(".claude/commands/c.md", body)]);
     let loaded = shelf.skill("c").load("src; rm", "");
     let text = text(&loaded);
-    assert!(text.contains("Now: [git status -s src;]\n- [ls]\nnot`!`this` nor x!`y`\n```bash\n!`example`"), "{text}");
-    assert!(text.contains("```\n[git log\ngit diff]See"), "{text}");
+    assert!(text.contains("Now: [git status -s 'src;']\n- [ls]\nnot`!`this` nor x!`y`\n```bash\n!`example`"), "{text}");
+    assert!(text.contains("```\n[git log\ngit diff]\nSee"), "{text}");
     assert_eq!(loaded.files, ["docs/guide.md", "README.md"]);
 }
 
