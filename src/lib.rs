@@ -16,7 +16,7 @@
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`hook`], [`mcp`], [`external`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, other programs that are agents, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`], [`launched`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from; programs that run and are talked to |
-//! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; putting small files in place |
+//! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`temporary`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; folders and files for a while; putting small files in place |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
 //! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
@@ -95,7 +95,8 @@
 //!   file says it; **reasoning** is both effort and tokens to think.
 //! - **Transport**: how a service is reached beside its address: headers, and the **TLS files** of both sides.
 //! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its base is the state it
-//!   began with.
+//!   began with. An **act mark** says why a file of it is more than its content: other programs act on it.
+//! - **Temporary folder**: a folder that is gone with its value, and that nobody else can look into.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance; an **active grant** also says for which
 //!   **holder** and by whose word. A **mode** says what is asked at all.
 //! - **Memory file**: what the user, a project or an organization has written down about how to work, for every agent; its
@@ -223,9 +224,10 @@ pub mod git;
 pub mod launched;
 pub mod permission;
 pub mod sandbox;
-// Floor 0: the words, whose certificates count, opening what no link leads to, where programs lie, and small files.
+// Floor 0: the words, whose certificates count, opening what no link leads to, where programs lie, temporary folders, and small files.
 pub mod message;
 pub mod network;
 pub mod nofollow;
 pub mod program;
+pub mod temporary;
 pub mod whole_file;

@@ -6,13 +6,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -21,6 +19,7 @@ use super::layout::Layout;
 use super::repository::{check_word, read_plain};
 use super::{Refused, Repository};
 use crate::program::SearchPath;
+use crate::temporary::TemporaryFolder;
 
 /// How long git may take to list settings, and the disk to be looked at.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -68,7 +67,7 @@ const SILENT: [(&str, &str); 10] = [
 /// A folder with settings of our own for one repository.
 #[derive(Debug)]
 pub struct PrivateSettings {
-    _folder: TempDir,
+    _folder: TemporaryFolder,
     environment: Vec<(OsString, OsString)>,
 }
 
@@ -188,11 +187,9 @@ fn settings(users: &[u8], layout: &Layout) -> String {
     text + FIXED
 }
 
-fn make_folder(repository: &Repository, settings: &str) -> Result<TempDir, Refused> {
+fn make_folder(repository: &Repository, settings: &str) -> Result<TemporaryFolder, Refused> {
     let error = |error: std::io::Error| Refused(format!("a folder for its settings cannot be made: {error}"));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("belvedere-git-").permissions(Permissions::from_mode(0o700));
-    let folder = builder.tempdir().map_err(error)?;
+    let folder = TemporaryFolder::new("git").map_err(error)?;
     let own = |name: &str| folder.path().join(name);
     std::fs::write(own("config"), settings).map_err(error)?;
     std::fs::create_dir(own("info")).map_err(error)?;

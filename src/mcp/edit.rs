@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::sources::{MAX_PROJECT_FILE, read};
+use crate::temporary;
 
 /// The key of `config.toml`.
 const OWN_KEY: &str = "mcp_servers";
@@ -102,7 +103,7 @@ fn replace(path: &Path, text: &str) -> Result<(), String> {
     let folder = path.parent().ok_or("it has no folder")?;
     let written = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        let mut new = temporary::file_within(folder, ".new-", "")?;
         if let Ok(facts) = std::fs::metadata(path) {
             new.as_file().set_permissions(facts.permissions())?;
         }

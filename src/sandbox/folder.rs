@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
 
-use tempfile::TempDir;
+use crate::temporary::{TemporaryFolder, remove_tree};
 
 const PREFIX: &str = "belvedere-sandbox-";
 const LOCK: &str = "lock";
@@ -20,14 +20,14 @@ const RECORD: &str = "vacant";
 
 #[derive(Debug)]
 pub(super) struct SandboxFolder {
-    folder: TempDir,
+    _folder: TemporaryFolder,
     path: PathBuf,
     _alive: File,
 }
 
 impl SandboxFolder {
     pub(super) fn new() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let folder = TemporaryFolder::within(&std::env::temp_dir(), PREFIX)?;
         let path = folder.path().canonicalize()?;
         let (lock, new_lock) = (path.join(LOCK), path.join("lock.new"));
         let alive = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new_lock)?;
@@ -37,7 +37,7 @@ impl SandboxFolder {
         DirBuilder::new().mode(0o700).create(path.join("tmp"))?;
         DirBuilder::new().mode(0o000).create(path.join(NO_FOLDER))?;
         OpenOptions::new().write(true).create_new(true).mode(0o000).open(path.join("no-file"))?;
-        Ok(Self { folder, path, _alive: alive })
+        Ok(Self { _folder: folder, path, _alive: alive })
     }
 
     pub(super) fn temporary(&self) -> PathBuf {
@@ -53,17 +53,6 @@ impl SandboxFolder {
     pub(super) fn masks(&self) -> (PathBuf, PathBuf) {
         (self.path.join("no-file"), self.path.join(NO_FOLDER))
     }
-}
-
-impl Drop for SandboxFolder {
-    fn drop(&mut self) {
-        make_removable(self.folder.path());
-    }
-}
-
-/// Lets a folder be looked into, without which it cannot be removed.
-fn make_removable(folder: &Path) {
-    let _ = std::fs::set_permissions(folder.join(NO_FOLDER), Permissions::from_mode(0o700));
 }
 
 /// Removes the folders of programs that have ended without doing so. Returns what lies now where a command that ran then
@@ -90,8 +79,7 @@ pub(super) fn sweep() -> Vec<PathBuf> {
             let places = record.split(|byte| *byte == 0).filter(|path| !path.is_empty());
             let places = places.map(|path| PathBuf::from(OsStr::from_bytes(path)));
             left.extend(places.filter(|place| place.symlink_metadata().is_ok()));
-            make_removable(&folder);
-            let _ = std::fs::remove_dir_all(&folder);
+            let _ = remove_tree(&folder);
         }
     }
     left.into_iter().collect()

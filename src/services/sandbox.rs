@@ -127,6 +127,7 @@ fn look(shell: Shell, sandbox: Sandbox, is_wanted: bool, (root, sink): (PathBuf,
     AbortOnDrop(tokio::spawn(async move {
         let watch = sandbox.watch().clone();
         let sweeping = move || {
+            crate::temporary::sweep(&["git", "folder", "empty"]);
             let left = Sandbox::sweep();
             if !left.is_empty() {
                 watch.say(PlaceNews::Left(left));

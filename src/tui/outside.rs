@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
-use tempfile::NamedTempFile;
 
 use crate::app::Event;
 use crate::app::agent_files::FileNews;
 use crate::memory::MemoryAnswer;
+use crate::temporary::{self, TemporaryFile};
 
 #[derive(Debug)]
 pub(super) enum Program {
@@ -74,12 +74,8 @@ async fn page(text: &str) -> Result<()> {
     run_with(&command(&["PAGER"], "less"), file.path()).await
 }
 
-fn file_with(text: &str, suffix: &str) -> Result<NamedTempFile> {
-    let mut file = tempfile::Builder::new()
-        .prefix("belvedere-")
-        .suffix(suffix)
-        .tempfile()
-        .context("cannot create a temporary file")?;
+fn file_with(text: &str, suffix: &str) -> Result<TemporaryFile> {
+    let mut file = temporary::file(suffix).context("cannot create a temporary file")?;
     file.write_all(text.as_bytes()).context("cannot write the temporary file")?;
     Ok(file)
 }

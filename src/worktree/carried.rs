@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::git::Git;
@@ -18,6 +17,7 @@ use super::{Worktree, WorktreeError, Worktrees, plain_join};
 use crate::git::Repository;
 use crate::message::{FolderState, MAX_PACK};
 use crate::program::SearchPath;
+use crate::temporary::TemporaryFolder;
 
 /// Objects of a pack that is taken apart; a larger one is kept as it is.
 const LOOSE_OBJECTS: u32 = 100;
@@ -30,8 +30,8 @@ const STRICT: [&str; 6] =
     ["-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.bigFileThreshold=16m"];
 /// Begins the names of folders for what comes back file by file.
 const LANDING: &str = ".belvedere-folder-";
-/// Begins the names of folders that came from elsewhere.
-const PREFIX: &str = "belvedere-folder-";
+/// What is said of folders that came from elsewhere.
+const KIND: &str = "folder";
 
 /// A worktree whose agent works in a copy of it, somewhere else.
 #[derive(Debug, Clone)]
@@ -107,10 +107,10 @@ impl CarriedFolder {
     ///
     /// # Errors
     /// Returns that a disk does not take it.
-    pub async fn landing(&self) -> Result<TempDir, WorktreeError> {
+    pub async fn landing(&self) -> Result<TemporaryFolder, WorktreeError> {
         let folder = self.worktree.claim.folder.clone();
         blocking(move || {
-            let landing = tempfile::Builder::new().prefix(LANDING).tempdir_in(&folder);
+            let landing = TemporaryFolder::within(&folder, LANDING);
             landing.map_err(WorktreeError::disk(&folder, "written to"))
         })
         .await
@@ -158,7 +158,7 @@ pub fn is_too_much(folder: &Path) -> bool {
 /// A folder that another machine has sent, for an agent to work in. It is gone with this value.
 #[derive(Debug)]
 pub struct ReceivedFolder {
-    folder: TempDir,
+    folder: TemporaryFolder,
     root: PathBuf,
     program: PathBuf,
     /// The trees of the states that the sender may know.
@@ -180,9 +180,7 @@ impl ReceivedFolder {
         }
         let name = file_name(name, "project");
         let (folder, root) = blocking(move || {
-            let place = std::env::temp_dir();
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&place);
-            let folder = folder.map_err(WorktreeError::disk(&place, "written to"))?;
+            let folder = TemporaryFolder::new(KIND).map_err(WorktreeError::disk(&std::env::temp_dir(), "written to"))?;
             let root = folder.path().join(name);
             std::fs::create_dir(&root).map_err(WorktreeError::disk(&root, "created"))?;
             let root = root.canonicalize().map_err(WorktreeError::disk(&root, "found"))?;
@@ -250,7 +248,7 @@ impl ReceivedFolder {
         let folder = self.folder;
         // What cannot be removed lies where the system cleans up.
         let _ =
-            blocking(move || folder.close().map_err(WorktreeError::disk(&std::env::temp_dir(), "cleaned up"))).await;
+            blocking(move || folder.remove().map_err(WorktreeError::disk(&std::env::temp_dir(), "cleaned up"))).await;
     }
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::WorktreeError;
+use crate::temporary::remove_tree;
 use crate::whole_file::{FileRights, replace_whole};
 
 /// Most characters of a name; two of them and a branch's prefix stay well below what a file system takes.
@@ -150,10 +151,7 @@ pub(super) fn file_name(text: &str, otherwise: &str) -> String {
 
 /// Removes a folder with all that is in it; one that is not there is removed already.
 pub(super) fn remove_folder(path: &Path) -> Result<(), WorktreeError> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WorktreeError::disk(path, "removed")(error)),
-        _ => Ok(()),
-    }
+    remove_tree(path).map_err(WorktreeError::disk(path, "removed"))
 }
 
 fn private_dir(dir: &Path) -> io::Result<()> {

@@ -11,10 +11,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use super::WorktreeError;
 use super::git::Git;
+use crate::temporary::TemporaryFolder;
 
 /// Begins the names of folders for copies of an index.
 const SCRATCH: &str = ".index-";
@@ -37,7 +36,7 @@ pub(super) struct Snapshot {
     pub(super) git: Git,
     /// Folders that hold a repository of their own, and are not part of the state.
     pub(super) nested: Vec<PathBuf>,
-    _scratch: TempDir,
+    _scratch: TemporaryFolder,
 }
 
 impl Snapshot {
@@ -118,8 +117,8 @@ async fn add_all(git: &Git, root: &Path, untracked: Untracked) -> Result<Vec<Pat
 
 /// Copies an index with the time it was written at: git tells by it which entries it has to look at twice. Returns
 /// whether there was one.
-fn copy_index(index: &Path, folder: &Path) -> Result<(TempDir, PathBuf, bool), WorktreeError> {
-    let scratch = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(folder);
+fn copy_index(index: &Path, folder: &Path) -> Result<(TemporaryFolder, PathBuf, bool), WorktreeError> {
+    let scratch = TemporaryFolder::within(folder, SCRATCH);
     let scratch = scratch.map_err(WorktreeError::disk(folder, "written to"))?;
     let copy = scratch.path().join("index");
     let error = |source| WorktreeError::Disk { path: copy.clone(), act: "written", source };

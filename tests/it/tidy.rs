@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors, as in the crate's documentation. Imports go downwards only; rooms on one floor do not know each other.
 const FLOORS: [&[&str]; 9] = [
-    &["message", "network", "nofollow", "program", "whole_file"],
+    &["message", "network", "nofollow", "program", "temporary", "whole_file"],
     &["permission", "git", "sandbox", "launched"],
     &["provider", "tool", "definition", "external", "hook", "mcp", "memory", "session", "config", "worktree"],
     &["agent", "offline"],
@@ -22,6 +22,8 @@ const FLOORS: [&[&str]; 9] = [
     &["cli"],
     &["main"],
 ];
+/// Files that name `tempfile`: the room for it, small files that are put in place, and a file that others may read like any new one.
+const MAKERS: [&str; 3] = ["src/temporary.rs", "src/whole_file.rs", "src/definition/draft.rs"];
 /// Rooms that may print: they own standard output.
 const PRINTERS: [&str; 3] = ["headless", "main", "cli"];
 /// The only file that names colours.
@@ -179,6 +181,24 @@ fn printing(source: &Source) -> Vec<String> {
         .collect()
 }
 
+/// Returns who makes temporary folders and files in another way than through `temporary`, where their rights are seen to.
+fn temporaries(source: &Source) -> Vec<String> {
+    if !source.is_program() || MAKERS.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let makes = |text: &str| {
+        let names =
+            ["tempfile", "tempdir", "TempDir", "NamedTempFile", "mkdtemp", "mkstemp", "temp_file_in", "spooled"];
+        words(text).any(|word| names.contains(&word)) || (text.contains("temp_dir()") && text.contains("create"))
+    };
+    numbered(&source.code)
+        .filter(|(_, text)| makes(text))
+        .map(|(line, _)| {
+            format!("{}:{line}: makes something temporary; `temporary` does, for the user alone", source.path)
+        })
+        .collect()
+}
+
 fn colours(source: &Source) -> Vec<String> {
     if !source.is_program() || source.path.starts_with(THEME) {
         return Vec::new();
@@ -260,6 +280,11 @@ fn files_and_functions_stay_small() {
 #[test]
 fn nothing_is_left_unfinished() {
     check(unfinished);
+}
+
+#[test]
+fn only_one_room_makes_what_is_temporary() {
+    check(temporaries);
 }
 
 #[test]
@@ -362,7 +387,7 @@ fn all_we_build_on_comes_from_the_registry() {
 
 #[test]
 fn rules_find_what_breaks_them() {
-    let cases: [(Rule, &str, &str); 17] = [
+    let cases: [(Rule, &str, &str); 19] = [
         (names, "src/tool/read.rs", "const PATIENCE: u8 = 1;"),
         (names, "src/tool/read.rs", "fn f() -> Result<(), ()> { Err(fault) }"),
         (names, "src/tool/read.rs", "    pub(super) fn is_news(&mut self, warning: u8) -> bool {"),
@@ -378,6 +403,8 @@ fn rules_find_what_breaks_them() {
         (unfinished, "src/tool/read.rs", &format!("// {}: later", ["TO", "DO"].concat())),
         (unfinished, "src/tool/read.rs", "fn f() { unimplemented!() }"),
         (printing, "src/tool/read.rs", "fn f() { eprintln!(); }"),
+        (temporaries, "src/tool/read.rs", "fn f() { tempfile::tempdir(); }"),
+        (temporaries, "src/tool/read.rs", "fn f() { std::fs::create_dir(std::env::temp_dir().join(x)); }"),
         (colours, "src/tui/view/pane.rs", "fn f() { Color::Red; }"),
         (colours, "src/app/mod.rs", "fn f() { ratatui::style::Color::Rgb(0, 0, 0); }"),
     ];

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::sleep;
 
@@ -16,12 +15,15 @@ use crate::external::{ExternalStart, LaunchExternal};
 use crate::launched::ProgramLog;
 use crate::message::{ExternalProgram, RsyncFolder};
 use crate::program::SearchPath;
+use crate::temporary::TemporaryFolder;
 use crate::worktree::{CarriedFolder, is_too_much};
 
 /// Has its exit status as its last line.
 const RUN: &str = r#""$0" "$@"; echo "$?""#;
 /// Links stay links, times tell what has changed to the nanosecond, and a connection that is silent for a minute is given up.
 const ALWAYS: [&str; 6] = ["-rltE", "-q", "--protect-args", "--modify-window=-1", "--timeout=60", "--exclude=/.git"];
+/// What is sent is the user's alone over there, too, whatever the umask is.
+const PRIVATE: [&str; 2] = ["--perms", "--chmod=go="];
 /// The status of a run in which files went away while they were looked at.
 const VANISHED: &str = "24";
 /// How often the size of what comes in is looked at.
@@ -39,7 +41,7 @@ pub(super) struct SyncedFolder {
     place: RsyncFolder,
     /// What it is called over there.
     name: String,
-    here: TempDir,
+    here: TemporaryFolder,
     /// Whether something may be over there.
     is_sent: AtomicBool,
 }
@@ -77,12 +79,13 @@ impl SyncedFolder {
         self.run(&[], &[&inside(carried.root()), &inside(self.here())]).await?;
         self.is_sent.store(true, Ordering::Relaxed);
         let there = self.there();
-        let options = [self.excludes(), vec!["--mkpath".to_owned()]].concat();
+        let private = PRIVATE.map(str::to_owned).to_vec();
+        let options = [self.excludes(), private.clone(), vec!["--mkpath".to_owned()]].concat();
         self.run(&options, &[&inside(self.here()), &there]).await?;
         for path in &self.place.include {
             // What stands before the dot does not count as part of the name.
             let path = format!("{}/./{path}", project.display());
-            let options = [self.excludes(), vec!["--relative".to_owned()]].concat();
+            let options = [self.excludes(), private.clone(), vec!["--relative".to_owned()]].concat();
             self.run(&options, &[&path, &there]).await?;
         }
         Ok(())
@@ -131,7 +134,7 @@ impl SyncedFolder {
         if !self.is_sent.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let empty = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let empty = TemporaryFolder::new("empty").map_err(|error| error.to_string())?;
         // All else there is none of ours.
         let only = ["--delete".to_owned(), format!("--include=/{}/***", self.name), "--exclude=*".to_owned()];
         self.run(&only, &[&inside(empty.path()), &format!("{}/", self.place.to)]).await

@@ -1,5 +1,6 @@
 //! Agents that a launcher runs somewhere else, with the real binary on both sides: their files go there and come back.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -125,7 +126,7 @@ impl Elsewhere {
         let folder = folder(&place.to_string());
         let program = env!("CARGO_BIN_EXE_belvedere");
         let settings = format!(
-            "[launchers.there]\ncommand = [\"sh\", \"-c\", 'echo $$ > \"$AGENT_PID\"; exec \"{program}\" acp --model anthropic/opus \
+            "[launchers.there]\ncommand = [\"sh\", \"-c\", 'umask 000; echo $$ > \"$AGENT_PID\"; exec \"{program}\" acp --model anthropic/opus \
              --permission-mode bypassPermissions']\n{folder}\nat_once = 2\n\
              [launchers.there.env]\nHOME = \"{place}/home\"\nTMPDIR = \"{place}/tmp\"\nANTHROPIC_API_KEY = \"k\"\n\
              ANTHROPIC_BASE_URL = \"{base}\"\nBELVEDERE_SANDBOX_ENABLED = \"false\"\nAGENT_PID = \"{place}/agent\"\n\
@@ -158,6 +159,16 @@ impl Elsewhere {
         let places = ["tmp", "tmp/folders"].map(|name| std::fs::read_dir(self.there.path().join(name)));
         let entries = places.into_iter().flatten().flatten().map(|entry| entry.unwrap().path());
         entries.filter(|path| !path.ends_with("folders")).collect()
+    }
+
+    /// Asserts that nobody else can look into what was sent there.
+    fn assert_private(&self) {
+        let left = self.left();
+        assert!(!left.is_empty(), "nothing is there");
+        for path in left {
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+        }
     }
 
     /// Returns the first messages that agents were given there.
@@ -225,6 +236,7 @@ async fn one_whose_connection_is_cut_is_interrupted_and_goes_on_from_what_came_b
             std::fs::read_to_string(root.join("src/lib.rs")).ok().filter(|text| text.contains("The shop"))
         });
         comes("the new file", || root.join("new/file.txt").exists().then_some(()));
+        elsewhere.assert_private();
         // Another look may have come between these two: the command was at work.
         comes("the removal", || (!root.join("tests/shop.rs").exists()).then_some(()));
         let pid = elsewhere.written("agent").unwrap();
@@ -346,6 +358,7 @@ async fn what_rsync_has_taken_there_outlives_the_agents_connection() {
             return;
         }
         session.until("rewriter-1: Bash mkdir");
+        elsewhere.assert_private();
         let pid = elsewhere.written("agent").unwrap();
         kill(Pid::from_raw(pid.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
         let ended = session.until("rewriter-1: interrupted");

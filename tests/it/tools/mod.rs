@@ -15,6 +15,7 @@ mod sandbox;
 mod searches;
 mod symbol_kinds;
 mod symbols;
+mod temporary;
 mod text;
 mod web;
 mod web_search;
