@@ -30,12 +30,12 @@ const MAX_BYTES: usize = 50_000;
 #[derive(Debug)]
 pub(super) enum Part<'a> {
     Written(&'a str),
-    Value(Value<'a>),
+    Value(LineValue<'a>),
 }
 
 /// What is put into a line.
 #[derive(Debug)]
-pub(super) struct Value<'a> {
+pub(super) struct LineValue<'a> {
     /// As it stands in the line: `$1`.
     pub(super) written: &'a str,
     pub(super) text: String,
@@ -56,7 +56,7 @@ pub(super) enum ValueKind {
     Escaped,
 }
 
-impl Value<'_> {
+impl LineValue<'_> {
     fn is_callers(&self) -> bool {
         matches!(self.kind, ValueKind::Callers | ValueKind::Position) && !self.is_nothing()
     }
@@ -145,7 +145,7 @@ pub(super) fn fill(parts: &[Part<'_>]) -> Result<FilledLine, &'static str> {
 }
 
 /// Writes a value as its place wants it.
-fn put(value: &Value<'_>, role: Role, quotes: Quotes) -> Result<String, &'static str> {
+fn put(value: &LineValue<'_>, role: Role, quotes: Quotes) -> Result<String, &'static str> {
     let text = &value.text;
     if value.is_nothing() || is_number(text) || (!value.is_callers() && is_plain(text, PLAIN)) {
         return Ok(text.clone());
@@ -193,7 +193,7 @@ fn is_number(text: &str) -> bool {
 struct Place<'a> {
     start: usize,
     end: usize,
-    value: &'a Value<'a>,
+    value: &'a LineValue<'a>,
 }
 
 /// Returns the line with marks in the place of its values.
@@ -332,7 +332,7 @@ impl<'a> Look<'a> {
     }
 
     /// Says how a here-document is read; `None` if the value could end it.
-    fn document(&self, leaf: Node<'_>, value: &Value<'_>) -> Option<Quotes> {
+    fn document(&self, leaf: Node<'_>, value: &LineValue<'_>) -> Option<Quotes> {
         let body = if leaf.kind() == "heredoc_body" { leaf } else { leaf.parent()? };
         let mut cursor = body.parent()?.walk();
         let start = body.parent()?.children(&mut cursor).find(|node| node.kind() == "heredoc_start")?;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::command::{Part, Value, ValueKind, fill};
+use super::command::{LineValue, Part, ValueKind, fill};
 use super::{Skill, SkillOrigin};
 use crate::message::{Effort, LoadedSkill, SkillPiece, sanitize, without_speakers};
 use crate::permission::shell_words;
@@ -182,7 +182,7 @@ impl<'a> Template<'a> {
             }
             if let Some((value, words, kind)) = value {
                 parts.push(Part::Written(&text[from..start]));
-                parts.push(Part::Value(Value { written, text: value, words, kind }));
+                parts.push(Part::Value(LineValue { written, text: value, words, kind }));
                 from = whole.end();
             }
         }

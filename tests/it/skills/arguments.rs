@@ -52,7 +52,7 @@ const WORDS: &[Variant] = &[
     ("echo '$ARGUMENTS'", "'; touch canary; '", "'; touch canary; '"),
     ("echo '$ARGUMENTS'", "it's \"so\" \\", "it's \"so\" \\"),
     ("echo a'$1'b\"$1\"c$1", "q'\"q", "aq'\"qbq'\"qcq'\"q"),
-    ("echo é$1ü \"ß$1\"", "ä'x", "éä'xü ßä'x"),
+    ("echo é$1-ü \"ß$1\"", "ä'x", "éä'x-ü ßä'x"),
     ("echo x/$ARGUMENTS", "a; touch canary", "x/a; touch canary"),
     ("echo --title=$ARGUMENTS", "a b; touch canary", "--title=a b; touch canary"),
     ("printf '<%s>' $1 \"$2\"", "'a b' c;d", "<a b><c;d>"),
@@ -244,7 +244,7 @@ async fn what_a_skill_may_run_is_not_lent_to_what_its_caller_says() {
         (".claude/commands/named.md", "---\nallowed-tools: Bash(touch:*)\n---\n!`touch $ARGUMENTS`"),
         (".claude/commands/sh.md", ALL),
     ];
-    let (mut session, provider) = session(&files, None);
+    let (mut session, _provider) = session(&files, None);
     session.say("/all ../canary");
     let (id, title) = session.wait(asked_about).await;
     assert!(title.contains("touch ../canary"), "{title}");
