@@ -30,6 +30,7 @@ mod mounts;
 mod places;
 mod policy;
 mod proxy;
+mod request_body;
 mod run_handles;
 mod runs;
 mod seatbelt;

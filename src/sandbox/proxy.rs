@@ -3,18 +3,19 @@
 //! A sandbox has a network of its own, where nothing answers but what runs inside, and this. Owns the requests that a
 //! proxy gets (RFC 9110, section 9.3.6, and `http://` addresses in full), which hosts are on the list, and keeping what was
 //! refused. Invariants: a public name that leads to this machine or its neighbours is refused;
-//! nothing but the first request of a connection is looked at, and it goes to one host for good.
+//! a way that was asked for leads to one host for good; of other connections one request is handed on, and nothing after it.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::request_body::RequestBody;
 use crate::message::{HostPort, is_host_below, is_near};
 
 /// The port of the proxy inside, where all ports are free.
@@ -135,6 +136,8 @@ struct Request {
     place: HostPort,
     /// What the host gets of the head; nothing if only a way to it is asked for.
     head: Vec<u8>,
+    /// What follows the head; `None` if only a way is asked for.
+    body: Option<RequestBody>,
 }
 
 impl Door {
@@ -159,9 +162,25 @@ impl Door {
         if request.head.is_empty() {
             inside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.ok()?;
         }
-        outside.write_all(&request.head).await.ok()?;
-        outside.write_all(&rest).await.ok()?;
-        copy_bidirectional(&mut inside, &mut outside).await.ok().map(drop)
+        let Some(body) = &request.body else {
+            outside.write_all(&rest).await.ok()?;
+            return copy_bidirectional(&mut inside, &mut outside).await.ok().map(drop);
+        };
+        let (mut from, mut to) = inside.split();
+        let (mut answer, mut out) = outside.split();
+        let mut said = BufReader::new(rest.as_slice().chain(&mut from));
+        let telling = async {
+            out.write_all(&request.head).await?;
+            body.send(&mut said, &mut out).await
+        };
+        let answering = tokio::io::copy(&mut answer, &mut to);
+        let (mut telling, mut answering) = (std::pin::pin!(telling), std::pin::pin!(answering));
+        tokio::select! {
+            // Whatever else comes on this connection is not handed on.
+            told = &mut telling => told.ok()?,
+            answered = &mut answering => return answered.ok().map(drop),
+        }
+        answering.await.ok().map(drop)
     }
 
     fn note(&self, place: &HostPort) {
@@ -228,7 +247,7 @@ impl Request {
             return None;
         }
         if method == "CONNECT" {
-            return Some(Self { place: place_of(target, None)?, head: Vec::new() });
+            return Some(Self { place: place_of(target, None)?, head: Vec::new(), body: None });
         }
         let rest = target.strip_prefix("http://")?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -237,11 +256,13 @@ impl Request {
         if fields.split("\r\n").any(|field| field.starts_with([' ', '\t']) || field.contains(['\r', '\n'])) {
             return None;
         }
+        let body = RequestBody::of(fields)?;
         // What is between us, what would keep the connection for a request to somebody else, and a name that need not be
         // the one on the list: behind an address there may be several hosts.
         let is_ours = |field: &&str| {
             let name = field.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
-            let is_known = matches!(name.as_str(), "" | "connection" | "keep-alive" | "host");
+            let is_known =
+                matches!(name.as_str(), "" | "connection" | "keep-alive" | "host" | "upgrade" | "trailer" | "te");
             !is_known && !name.starts_with("proxy-")
         };
         let fields: String = fields.split("\r\n").filter(is_ours).map(|field| format!("{field}\r\n")).collect();
@@ -249,7 +270,7 @@ impl Request {
         let named = if place.port() == 80 { place.host().to_owned() } else { place.to_string() };
         let head =
             format!("{method} {path} {version}\r\nHost: {named}\r\n{fields}Connection: close\r\n\r\n").into_bytes();
-        Some(Self { place, head })
+        Some(Self { place, head, body: Some(body) })
     }
 }
 

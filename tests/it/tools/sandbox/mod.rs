@@ -3,6 +3,7 @@
 mod appearing;
 mod bypasses;
 mod git_folder;
+mod proxy;
 mod repository;
 mod seatbelt;
 mod status;
