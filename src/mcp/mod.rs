@@ -4,6 +4,7 @@
 //! tools mean for an agent to `subagent`. Invariants: nothing here delays anyone: servers start beside the session, and a
 //! wait for one has a limit; what a server says is bounded, and is data of a stranger.
 
+mod bounded;
 mod calling;
 mod client;
 mod config;

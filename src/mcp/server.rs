@@ -13,6 +13,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::bounded::bounded;
 use super::calling::server_stream;
 use super::client::{self, Listener, McpConnection, Offered, Unconnected};
 use super::config::{McpConfig, McpWay};
@@ -301,7 +302,8 @@ impl Server {
                 let launched = launching.await;
                 let launched = launched.map_err(|error| format!("cannot start {command}: {error}"))?;
                 let reading = tokio::spawn(self.log.clone().follow(launched.log));
-                let transport = tokio::io::split(launched.stream);
+                let (reader, writer) = tokio::io::split(launched.stream);
+                let transport = (bounded(reader, self.log.clone()), writer);
                 match client::connect(transport, listener, within).await {
                     Ok(connection) => {
                         let process = Some(launched.process);

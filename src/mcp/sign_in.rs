@@ -7,6 +7,7 @@
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +20,14 @@ use rmcp::transport::auth::{
 };
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::config::{McpConfig, McpWay};
 use crate::message::format::{sha256_hex, words_of};
+use crate::message::{is_host_below, is_near, is_near_name};
 use crate::network::{install_provider, root_cause};
 use crate::whole_file::{FileRights, replace_whole};
 
@@ -128,6 +130,64 @@ async fn manager(url: Url, file: SignInFile) -> Result<AuthorizationManager, Str
     let mut manager = making.await.map_err(|error| error.to_string())?.map_err(|error| words(&error))?;
     manager.set_credential_store(file);
     Ok(manager)
+}
+
+/// How near to us an address lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Public,
+    /// In this machine's network.
+    Near,
+    /// On this machine.
+    Here,
+}
+
+impl Reach {
+    fn of(address: IpAddr) -> Self {
+        let plain = match address {
+            IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(address, IpAddr::V4),
+            IpAddr::V4(_) => address,
+        };
+        match plain {
+            plain if plain.is_loopback() || plain.is_unspecified() => Self::Here,
+            _ if is_near(address) => Self::Near,
+            _ => Self::Public,
+        }
+    }
+
+    /// Returns the nearest place that a host's name leads to. One that cannot be found here leads where its name says.
+    async fn of_host(url: &Url) -> Self {
+        let host =
+            url.host_str().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Self::of(address);
+        }
+        let by_name = match host.as_str() {
+            "localhost" => Self::Here,
+            host if is_host_below("localhost", host) => Self::Here,
+            host if is_near_name(host) => Self::Near,
+            _ => Self::Public,
+        };
+        let found = timeout(REQUEST_LIMIT, lookup_host((host, url.port_or_known_default().unwrap_or_default()))).await;
+        let found = found.ok().and_then(Result::ok).into_iter().flatten();
+        found.map(|address| Self::of(address.ip())).fold(by_name, Self::max)
+    }
+}
+
+/// Checks that a server does not send the user's browser to a place that is nearer to the user than the server is.
+async fn check_reach(server: &Url, address: &Url) -> Result<(), String> {
+    let reach = Reach::of_host(address).await;
+    if reach <= Reach::Public || reach <= Reach::of_host(server).await {
+        return Ok(());
+    }
+    let place = if reach == Reach::Here { "this machine" } else { "your own network" };
+    let host = address.host_str().unwrap_or_default();
+    Err(words_of(
+        &format!(
+            "the server is not on {place}, and wants a browser to open {host}, which is: sign in where you trust the server"
+        ),
+        ERROR_CHARS,
+    ))
 }
 
 fn too_late() -> String {
@@ -271,6 +331,7 @@ impl SignIn {
         let (url, file) = sign_ins.of(config).ok_or_else(|| {
             "only servers over http and sse without an `Authorization` header of their own are signed in to".to_owned()
         })?;
+        let server = url.clone();
         let port = config.sign_in.port.unwrap_or(0);
         let listener = TcpListener::bind(("127.0.0.1", port)).await;
         let listener = listener.map_err(|error| format!("cannot listen on port {port} of this machine: {error}"))?;
@@ -298,6 +359,7 @@ impl SignIn {
                 address.scheme()
             ));
         }
+        check_reach(&server, &address).await?;
         let state = address.query_pairs().find(|(key, _)| key == "state").map(|(_, value)| value.into_owned());
         let state = state.ok_or("the address to sign in at has no `state`")?;
         Ok(Self { session, listener, state })

@@ -122,6 +122,27 @@ async fn a_call_without_an_answer_ends_at_its_deadline() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_too_large_fails_the_call_and_the_server_goes_on() {
+    let heard = Heard::default();
+    let servers = super::in_process(&heard, &std::sync::Arc::default());
+    servers.set(vec![super::config("notes", "tools 1")]);
+    servers.settled(|_| true, std::time::Duration::from_mins(1)).await;
+    let call = |text: &str| {
+        let arguments = json!({"text": text}).as_object().unwrap().clone();
+        let servers = servers.clone();
+        async move { servers.call(("notes", "echo"), arguments, &tokio_util::sync::CancellationToken::new()).await }
+    };
+    for text in ["flood", "flood with the id at its end"] {
+        let error = format!("{:?}", call(text).await.unwrap_err());
+        assert!(error.contains("too large") && error.contains("more than 15 MB"), "{text}: {error}");
+        let reply = call("small").await.unwrap();
+        assert!(!reply.is_error, "{reply:?}");
+    }
+    // Nobody can tell what it answers: the connection ends, and with it the call.
+    assert!(call("flood without an id").await.is_err());
+}
+
+#[tokio::test]
 async fn an_agent_has_the_tools_that_its_lists_leave_it() {
     let heard = Heard::default();
     let replies = [

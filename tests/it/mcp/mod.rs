@@ -103,6 +103,19 @@ async fn serve(stream: UnixStream, command: String, heard: Heard, gate: Arc<toki
         if command == "hang" {
             continue;
         }
+        let text = message["params"]["arguments"]["text"].as_str().unwrap_or_default();
+        if text.starts_with("flood") {
+            let (id, flood) = (message["id"].to_string(), "x".repeat(17 << 20));
+            let said = match text {
+                "flood" => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":"{flood}"}}}}"#),
+                "flood without an id" => format!(r#"{{"jsonrpc":"2.0","result":{{"content":"{flood}"}}}}"#),
+                _ => format!(r#"{{"result":{{"content":"{flood}"}},"jsonrpc":"2.0","id":{id}}}"#),
+            };
+            if writer.write_all((said + "\n").as_bytes()).await.is_err() {
+                return;
+            }
+            continue;
+        }
         if let Some(result) = answer(&command, &message) {
             let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
             if writer.write_all(format!("{answer}\n").as_bytes()).await.is_err() {

@@ -32,6 +32,8 @@ const HOW: &str = "to sign in: /mcp login web (in a shell: belvedere mcp login w
 #[derive(Default)]
 struct Held {
     address: String,
+    /// Where users are sent, if that is not here.
+    elsewhere: Option<String>,
     /// What the browser's answer is exchanged for has to fit to.
     challenge: String,
     /// How often tokens were given.
@@ -56,7 +58,14 @@ impl Service {
 
     async fn start() -> (Self, String) {
         let service = Self::default();
-        let router = Router::new()
+        let address = format!("http://{}", serve(service.router()).await);
+        service.held().address.clone_from(&address);
+        service.held().lifetime = 3600;
+        (service, format!("{address}/mcp"))
+    }
+
+    fn router(&self) -> Router {
+        Router::new()
             .route("/mcp", post(asked))
             .route("/sse", get(stream))
             .route("/messages", post(told))
@@ -65,15 +74,11 @@ impl Service {
             .route("/.well-known/oauth-authorization-server", get(metadata))
             .route("/register", post(register))
             .route("/authorize", get(authorize))
-            .route("/token", post(token));
-        let address = format!("http://{}", serve(router.with_state(service.clone())).await);
-        service.held().address.clone_from(&address);
-        service.held().lifetime = 3600;
-        (service, format!("{address}/mcp"))
+            .route("/token", post(token))
+            .with_state(self.clone())
     }
 }
 
-/// Refuses a request without the present token.
 fn known(service: &Service, headers: &HeaderMap, end: &str) -> Result<(), Response> {
     let who = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
     let mut held = service.held();
@@ -135,9 +140,10 @@ async fn resource(State(service): State<Service>) -> Json<Value> {
 
 async fn metadata(State(service): State<Service>) -> Json<Value> {
     let address = service.held().address.clone();
+    let authorize = service.held().elsewhere.clone().unwrap_or_else(|| format!("{address}/authorize"));
     Json(json!({
         "issuer": address,
-        "authorization_endpoint": format!("{address}/authorize"),
+        "authorization_endpoint": authorize,
         "token_endpoint": format!("{address}/token"),
         "registration_endpoint": format!("{address}/register"),
         "response_types_supported": ["code"],
@@ -364,6 +370,44 @@ async fn a_refusal_is_named_and_a_way_of_ones_own_stays_ones_own() {
     let state = until(&own, |state| *state != McpState::Starting).await;
     assert_eq!(state, McpState::Waiting("the server wants you to sign in".to_owned()));
     assert!(!own.login("web").unwrap());
+}
+
+/// Returns the address of this machine in its network, if it has one.
+fn own_address() -> Option<std::net::IpAddr> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
+    // Nothing is sent.
+    socket.connect("192.0.2.1:9").ok()?;
+    Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback() && !address.is_unspecified())
+}
+
+#[tokio::test]
+async fn a_server_elsewhere_sends_no_browser_to_this_machine() {
+    let Some(address) = own_address() else { return };
+    let listener = tokio::net::TcpListener::bind((address, 0)).await.unwrap();
+    let place = format!("http://{}", listener.local_addr().unwrap());
+    let service = Service::default();
+    let router = service.router();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    service.held().address.clone_from(&place);
+    let folder = tempfile::tempdir().unwrap();
+    for elsewhere in [
+        "http://127.0.0.1:8080/authorize",
+        "https://localhost/authorize",
+        "http://[::1]:9/a",
+        "http://127.1/a",
+        "http://2130706433/a",
+        "http://[::ffff:127.0.0.1]/a",
+        "http://me.localhost/a",
+        "http://0.0.0.0:1/a",
+    ] {
+        service.held().elsewhere = Some(elsewhere.to_owned());
+        let (servers, _) = servers(folder.path(), web(&format!("{place}/mcp")));
+        until(&servers, is_sign_in).await;
+        assert!(servers.login("web").unwrap());
+        let is_refused = |state: &McpState| matches!(state, McpState::SignIn(why) if why != HOW);
+        let McpState::SignIn(why) = until(&servers, is_refused).await else { unreachable!() };
+        assert!(why.contains("which is") && why.contains("this machine"), "{elsewhere}: {why}");
+    }
 }
 
 #[tokio::test]
