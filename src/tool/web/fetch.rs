@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout};
 use super::engine::SearchEngine;
 use super::markdown::{Markdown, markdown};
 use super::{MAX_URL, NOT_THE_USER};
+use crate::message::sanitize;
 use crate::message::{HostPort, is_near, is_near_name};
 use crate::network::{TlsFiles, root_cause, with_certificates, without_certificates};
 use crate::sandbox::{HostEntry, Hosts};
@@ -262,7 +263,11 @@ async fn read(url: Url, mut answer: Response) -> Result<WebPage, String> {
     let text = decoded(&bytes, charset.as_deref(), is_html);
     let is_html = is_html || kind.is_empty() && text.trim_start().starts_with('<');
     let base = url.clone();
-    let parsed = move || if is_html { markdown(&text, &base) } else { Markdown { title: None, text } };
+    let parsed = move || {
+        let Markdown { title, text } = if is_html { markdown(&text, &base) } else { Markdown { title: None, text } };
+        // Signs that nobody sees would say something to the model only.
+        Markdown { title: title.map(|title| sanitize(&title).into_owned()), text: sanitize(&text).into_owned() }
+    };
     let Markdown { title, text } = tokio::task::spawn_blocking(parsed).await.map_err(|error| error.to_string())?;
     if !status.is_success() {
         let said: String = text.chars().take(REFUSAL_CHARS).collect();

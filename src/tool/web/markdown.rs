@@ -8,6 +8,8 @@ use html5gum::emitters::default::{DefaultEmitter, StartTag, Token};
 use html5gum::{HtmlString, Tokenizer};
 use reqwest::Url;
 
+use super::hidden::PageStyles;
+
 /// Levels of lists and quotes that are shown.
 const MAX_DEPTH: usize = 8;
 /// Characters of an address that a link is written with.
@@ -26,9 +28,12 @@ pub struct Markdown {
 /// Writes a page as Markdown. Relative links are completed by `base`.
 #[must_use]
 pub fn markdown(html: &str, base: &Url) -> Markdown {
+    // Signs that are none of a text's cost a token each, and say nothing.
+    let html: String = html.chars().filter(|c| !c.is_control() || c.is_ascii_whitespace()).collect();
+    let html = html.as_str();
     let mut emitter = DefaultEmitter::<()>::new_with_span();
     emitter.naively_switch_states(true);
-    let mut writer = Writer::new(base);
+    let mut writer = Writer::new(base, PageStyles::of(html));
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         if writer.out.len() > MAX_TEXT {
             break;
@@ -49,6 +54,7 @@ fn name(name: &HtmlString) -> String {
 
 struct Writer<'b> {
     base: &'b Url,
+    styles: PageStyles,
     out: String,
     title: Option<String>,
     /// Whether text is part of the title.
@@ -83,9 +89,10 @@ struct Row {
 }
 
 impl<'b> Writer<'b> {
-    fn new(base: &'b Url) -> Self {
+    fn new(base: &'b Url, styles: PageStyles) -> Self {
         Self {
             base,
+            styles,
             out: String::new(),
             title: None,
             in_title: false,
@@ -114,11 +121,10 @@ impl<'b> Writer<'b> {
         if is_void(&name) {
             return self.void(&name, attribute("alt").as_deref());
         }
-        let style = attribute("style").unwrap_or_default().replace(char::is_whitespace, "").to_ascii_lowercase();
+        let [class, id, style] = ["class", "id", "style"].map(attribute);
         let is_hidden = attribute("hidden").is_some()
             || attribute("aria-hidden").as_deref() == Some("true")
-            || style.contains("display:none")
-            || style.contains("visibility:hidden");
+            || self.styles.hide(&name, [class.as_deref(), id.as_deref(), style.as_deref()]);
         if (is_hidden && name != "html" && name != "body") || is_no_text(&name) {
             if !tag.self_closing {
                 self.hidden = Some((name, 1));

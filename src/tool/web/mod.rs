@@ -6,6 +6,7 @@
 
 mod engine;
 mod fetch;
+mod hidden;
 mod markdown;
 pub(super) mod search;
 

@@ -259,6 +259,28 @@ fn what_a_browser_hides_is_left_out() {
         "<p hidden>HIDDEN<p>",
         "<li hidden>HIDDEN<li>",
         "<textarea>HIDDEN</textarea>",
+        "<p style='opacity:0'>HIDDEN</p>",
+        "<p style='opacity: 0.0 !important'>HIDDEN</p>",
+        "<span style='font-size:0px'>HIDDEN</span>",
+        "<span style='font:0/0 a'>HIDDEN</span>",
+        "<div style='position:absolute; left:-9999px'>HIDDEN</div>",
+        "<div style='position: fixed; top: -200em'>HIDDEN</div>",
+        "<div style='text-indent:-9999px'>HIDDEN</div>",
+        "<div style='width:0;height:0;overflow:hidden'>HIDDEN</div>",
+        "<div style='position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0, 0, 0, 0)'>HIDDEN</div>",
+        "<div style='clip-path: inset(50%)'>HIDDEN</div>",
+        "<div style='transform: scale(0)'>HIDDEN</div>",
+        "<p style='color:#fff;background:white'>HIDDEN</p>",
+        "<p style='color: rgb(255, 255, 255); background-color:#ffffff'>HIDDEN</p>",
+        "<p style='color:transparent'>HIDDEN</p>",
+        "<p style='color:rgba(0,0,0,0)'>HIDDEN</p>",
+        "<style>.h{display:none}</style><p class='a h'>HIDDEN</p>",
+        "<style>/* x */ p.h, .k { visibility : hidden }</style><p class=h>HIDDEN</p>",
+        "<p class=late>HIDDEN</p><style>.late{opacity:0}</style>",
+        "<style>#off{position:absolute}.far{left:-5000px}</style><div id=off class=far>HIDDEN</div>",
+        "<style>.a.b{display:none}</style><div class='b a'>HIDDEN</div>",
+        "<style>@media screen{.s{display:none}}</style><div class=s>HIDDEN</div>",
+        "<style>.w{color:white;background-color:#FFF}</style><b class=w>HIDDEN</b>",
     ] {
         let text = written(&format!("<p>before</p>{hidden}<p>after</p>"));
         assert!(!text.contains("HIDDEN") && text.contains("before") && text.contains("after"), "{hidden}: {text}");
@@ -266,6 +288,60 @@ fn what_a_browser_hides_is_left_out() {
     let part = format!("<div>menu</div><main><p>{}</main><footer>feet</footer>", "text ".repeat(60));
     let text = written(&part);
     assert!(text.starts_with("text text") && !text.contains("feet"), "{text}");
+}
+
+#[test]
+fn what_a_browser_shows_is_kept() {
+    for shown in [
+        "<p style='opacity:0.5'>SHOWN</p>",
+        "<ul style='font-size:0'><li>SHOWN</ul>",
+        "<div style='position:absolute;left:-20px'>SHOWN</div>",
+        "<div style='left:-9999px'>SHOWN</div>",
+        "<p style='color:white;background:black'>SHOWN</p>",
+        "<p style='color:white'>SHOWN</p>",
+        "<style>.h{display:none}.h{display:block}</style><p class=h>SHOWN</p>",
+        "<style>.h{display:none}</style><p class=h style='display:block'>SHOWN</p>",
+        "<style>@media print{.h{display:none}}</style><p class=h>SHOWN</p>",
+        "<style>@media (max-width: 600px){.h{display:none}.k{opacity:0}}</style><p class=h>SHOWN</p>",
+        "<style media=print>.h{display:none}</style><p class=h>SHOWN</p>",
+        "<style>.menu .h{display:none}.h:hover{display:none}.h>p{opacity:0}</style><p class=h>SHOWN</p>",
+        "<style>div.h{display:none}.a.h{display:none}</style><p class=h>SHOWN</p>",
+        "<style>.h{display:none</style><p class=k>SHOWN</p>",
+        "<style>}}{{;;.x{</style><p class=x>SHOWN</p>",
+    ] {
+        let text = written(&format!("<p>before</p>{shown}<p>after</p>"));
+        assert!(text.contains("SHOWN") && text.contains("after"), "{shown}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn signs_that_nobody_sees_do_not_reach_the_model() {
+    let hostile = "a\u{1b}[31mb\u{9b}2Jc\u{202e}d\u{200b}e\u{e0041}\u{e0042}f\0g\u{feff}h";
+    let page = format!("<title>T\u{202e}\u{e0041}</title><p>{hostile}</p>");
+    let plain = hostile.to_owned();
+    let routes = Router::new()
+        .route("/page", get(move || async { Html(page) }))
+        .route("/plain", get(move || async { ([(header::CONTENT_TYPE, "text/plain")], plain) }));
+    let place = serve(routes).await;
+    let (bench, fetcher) = (Bench::new(), listing(&place));
+    for end in ["page", "plain"] {
+        let said = said(&bench, &fetcher, json!({"url": format!("http://{place}/{end}")})).await;
+        let is_odd = |c: char| {
+            c.is_control() && c != '\n' || matches!(c, '\u{200b}'..='\u{202e}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+        };
+        assert!(!said.chars().any(is_odd), "{said:?}");
+        assert!(said.contains('a') && said.contains("gh"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_page_of_control_characters_costs_no_more_than_another() {
+    for sign in ["\0", "\u{1}", "\u{7f}", "\u{80}"] {
+        let text = written(&format!("<p>before{}after", sign.repeat(4 << 20)));
+        assert_eq!(text.trim(), "beforeafter");
+    }
+    let rules = "<style>".to_owned() + &".a{display:none}".repeat(100_000) + "</style>";
+    assert!(written(&format!("{rules}{}end", "<p class=a>x".repeat(30_000))).contains("end"));
 }
 
 #[test]
