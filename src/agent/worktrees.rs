@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::format::line_changes;
 use crate::message::{AgentId, FileDiff, sanitize_line};
-use crate::worktree::{ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
+use crate::worktree::{ActMark, ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -71,6 +71,9 @@ pub struct KeptFile {
     pub name: String,
     /// What happened to it, in one word.
     pub what: String,
+    /// Whether other programs act on it, or it leads out of the project.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_acted_on: bool,
     pub diff: FileDiff,
 }
 
@@ -100,11 +103,23 @@ impl KeptWorktree {
         format!("{files}, {}{commits}", line_changes(added, removed))
     }
 
+    /// Names the files that other programs act on, if there are any.
+    #[must_use]
+    pub fn acted_on(&self) -> Option<String> {
+        let names: Vec<&str> =
+            self.files.iter().filter(|file| file.is_acted_on).map(|file| file.name.as_str()).collect();
+        let more = names.len().saturating_sub(NAMED);
+        let named = sanitize_line(&names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ")).into_owned();
+        let named = if more > 0 { format!("{named} and {more} more") } else { named };
+        (!names.is_empty()).then_some(named)
+    }
+
     /// Returns its changes as plain data.
     pub fn files_of(changes: WorktreeChanges) -> (Vec<KeptFile>, usize) {
         let nested = changes.nested.into_iter().map(|folder| KeptFile {
             name: folder.to_string_lossy().into_owned(),
             what: "repository".to_owned(),
+            is_acted_on: false,
             diff: FileDiff { path: folder, added: 0, removed: 0, hunks: Vec::new(), omitted: 0 },
         });
         (changes.files.into_iter().map(KeptFile::from).chain(nested).collect(), changes.commits)
@@ -122,8 +137,10 @@ impl From<ChangedFile> for KeptFile {
             WorktreeChangeKind::Retyped => (name, "retyped"),
             WorktreeChangeKind::Repository => (name, "repository"),
         };
-        let what = if file.is_binary { format!("{what}, binary") } else { what.to_owned() };
-        Self { name, what, diff: file.diff }
+        let binary = file.is_binary.then_some("binary");
+        let words = [Some(what), binary, file.mark.map(ActMark::words)].into_iter().flatten();
+        let what = words.collect::<Vec<_>>().join(", ");
+        Self { name, what, is_acted_on: file.mark.is_some(), diff: file.diff }
     }
 }
 
@@ -159,7 +176,10 @@ impl WorktreeNews {
             Self::Making => line("creates a worktree".to_owned()),
             Self::Made { branch, path } => line(format!("works in a worktree: branch {branch}, {}", path.display())),
             Self::Removed => line("no changes; worktree removed".to_owned()),
-            Self::Kept(kept) => line(format!("worktree kept, not merged: {}", kept.size())),
+            Self::Kept(kept) => {
+                let acted_on = kept.acted_on().map(|names| format!("; other programs act on {names}"));
+                line(format!("worktree kept, not merged: {}{}", kept.size(), acted_on.unwrap_or_default()))
+            }
             Self::Merged { files, leftover, .. } => {
                 let mut names: Vec<&str> = files.iter().take(NAMED).map(|file| file.name.as_str()).collect();
                 if files.len() > NAMED {

@@ -39,7 +39,7 @@ pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants, shell_word
 pub use holder::Holder;
 pub use mode::PermissionMode;
 pub use owner::Owner;
-pub use project::Project;
+pub use project::{Project, folded_name};
 pub use questions::{QuestionAnswer, QuestionOption, UserQuestion};
 pub use reading::{is_option, is_reading, reads_files};
 pub use rule::{Places, Rule, RuleError};

@@ -62,7 +62,8 @@ impl Project {
     }
 
     /// Returns `true` if the path is a file of the project that an edit mode may change without a question.
-    pub(super) fn is_plain_file(&self, path: &Path) -> bool {
+    #[must_use]
+    pub fn is_plain_file(&self, path: &Path) -> bool {
         let Some(inside) = self.folder_of(path).and_then(|folder| path.strip_prefix(folder).ok()) else { return false };
         let is_guarded = path.ancestors().any(|folder| self.guarded.contains(folder));
         !is_guarded && inside.components().all(is_plain_name)
@@ -117,7 +118,7 @@ const HARMLESS: [&str; 9] = [
 /// Returns `true` if a part of a path names nothing that other programs run or obey.
 fn is_plain_name(part: Component<'_>) -> bool {
     let Component::Normal(name) = part else { return false };
-    let name = folded(&name.to_string_lossy());
+    let name = folded_name(&name.to_string_lossy());
     if let Some(rest) = name.strip_prefix('.') {
         return HARMLESS.contains(&name.as_str()) || rest.ends_with("ignore");
     }
@@ -132,7 +133,7 @@ fn is_plain_name(part: Component<'_>) -> bool {
 }
 
 /// Returns a name as a disk that folds letters, drops signs without width, or ends names early would know it.
-fn folded(name: &str) -> String {
+pub fn folded_name(name: &str) -> String {
     let name = name.split_once(':').map_or(name, |(name, _)| name);
     let seen = name.chars().filter(|c| !is_dropped(*c));
     let folded: String = seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::WorktreeError;
+use super::acted::{ActMark, mark_of_link, mark_of_name};
 use super::git::Git;
 use super::snapshot::path_of;
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
@@ -30,6 +31,8 @@ pub struct ChangedFile {
     pub kind: WorktreeChangeKind,
     /// Whether it is no text; then no lines are counted.
     pub is_binary: bool,
+    /// Why it is more than its content.
+    pub mark: Option<ActMark>,
     /// The difference, with the path in the worktree.
     pub diff: FileDiff,
 }
@@ -71,14 +74,43 @@ pub(super) async fn between(git: &Git, old: &str, new: &str, root: &Path) -> Res
 pub(super) async fn names(git: &Git, old: &str, new: &str, root: &Path) -> Result<Vec<ChangedFile>, WorktreeError> {
     let call = git.call("listing the changes").args(["diff-tree", "-r", "-M", "-z", "--raw", "--numstat"]);
     let listing = call.args(["--no-ext-diff", "--no-textconv", old, new]).run().await?;
-    Ok(read_listing(&listing, root))
+    let (mut files, links) = read_listing(&listing, root);
+    mark_links(git, &mut files, links).await?;
+    Ok(files)
+}
+
+/// Marks links that lead out of the project. `links` are their places in the list, and the ids of their targets.
+async fn mark_links(git: &Git, files: &mut [ChangedFile], links: Vec<(usize, String)>) -> Result<(), WorktreeError> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let ids: String = links.iter().map(|(_, id)| format!("{id}\n")).collect();
+    let said = git.call("reading links").args(["cat-file", "--batch"]).input(ids.into_bytes()).run().await?;
+    let mut rest = said.as_slice();
+    for (at, _) in links {
+        let target = next_object(&mut rest);
+        let mark = target.map_or(Some(ActMark::LeadsOut), |target| mark_of_link(&files[at].path, &path_of(target)));
+        files[at].mark = files[at].mark.or(mark);
+    }
+    Ok(())
+}
+
+/// Reads `id type size LF content LF`; `None` if it is none of that.
+fn next_object<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let size = std::str::from_utf8(&rest[..end]).ok()?.rsplit(' ').next()?.parse::<usize>();
+    *rest = &rest[end + 1..];
+    let content = rest.get(..size.ok()?)?;
+    *rest = rest.get(content.len() + 1..).unwrap_or_default();
+    Some(content)
 }
 
 /// Reads `:modes ids status NUL path NUL [path NUL]` for each file, then `added TAB removed TAB path NUL` for each, in the
-/// same order; of a renamed file the path is empty, and two follow.
-fn read_listing(listing: &[u8], root: &Path) -> Vec<ChangedFile> {
+/// same order; of a renamed file the path is empty, and two follow. Returns also which of them are links now, by their place, and
+/// the ids of their targets.
+fn read_listing(listing: &[u8], root: &Path) -> (Vec<ChangedFile>, Vec<(usize, String)>) {
     let mut fields = listing.split(|byte| *byte == 0).peekable();
-    let mut files = Vec::new();
+    let (mut files, mut links) = (Vec::new(), Vec::new());
     while let Some(facts) = fields.next_if(|field| field.starts_with(b":")) {
         let Some(first) = fields.next().map(path_of) else { break };
         let status = facts.rsplit(|byte| *byte == b' ').next().and_then(|status| status.first()).copied();
@@ -94,7 +126,14 @@ fn read_listing(listing: &[u8], root: &Path) -> Vec<ChangedFile> {
         };
         let kind = if is_repository { WorktreeChangeKind::Repository } else { kind };
         let diff = FileDiff { path: root.join(&path), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 };
-        files.push(ChangedFile { path, kind, is_binary: false, diff });
+        let words: Vec<&[u8]> = facts.split(|byte| *byte == b' ').collect();
+        if words.get(1) == Some(&b"120000".as_slice())
+            && let Some(id) = words.get(3)
+        {
+            links.push((files.len(), String::from_utf8_lossy(id).into_owned()));
+        }
+        let mark = mark_of_name(&path).filter(|_| kind != WorktreeChangeKind::Deleted);
+        files.push(ChangedFile { path, kind, is_binary: false, mark, diff });
     }
     for file in &mut files {
         let Some(counts) = fields.next() else { break };
@@ -109,7 +148,7 @@ fn read_listing(listing: &[u8], root: &Path) -> Vec<ChangedFile> {
             let _ = (fields.next(), fields.next());
         }
     }
-    files
+    (files, links)
 }
 
 /// Puts the lines of a patch to their files, which stand in the same order. A file that became something else stands

@@ -67,6 +67,9 @@ pub enum WorktreeError {
     /// The worktree holds repositories of their own, whose content a merge would lose.
     #[error("nested git repositories cannot be merged ({}): copy what you need by hand", listed(folders))]
     Nested { folders: Vec<PathBuf> },
+    /// Files that other programs act on, of which the user does not know yet.
+    #[error("nothing was merged: other programs act on {}; look at /worktrees, and merge again", listed(files))]
+    Unasked { files: Vec<PathBuf> },
     /// The worktree has moved off its branch.
     #[error(
         "the branch {branch} has commits that are not checked out in its worktree: run `git switch {branch}` there"

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::acted;
 use super::changes::{self, ChangedFile, WorktreeChangeKind};
 use super::git::Git;
 use super::snapshot::{Snapshot, Untracked, blocking, path_of};
@@ -42,8 +43,13 @@ pub struct Conflict {
 impl Worktrees {
     /// Merges what was done in a worktree into the files of the project as they are now, and removes the worktree. Its
     /// agent must have ended. Returns an error if git or a disk fails, if files of the project would be overwritten, or
-    /// if the worktree holds what cannot be merged. Nothing is changed then, except as [`WorktreeError::Half`] says.
-    pub async fn merge(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<Merged, WorktreeError> {
+    /// if the worktree holds what cannot be merged, or what other programs act on and is not among the `agreed`. Nothing is changed then, except as [`WorktreeError::Half`] says.
+    pub async fn merge(
+        &self,
+        worktree: &Worktree,
+        agreed: &BTreeSet<PathBuf>,
+        cancel: &CancellationToken,
+    ) -> Result<Merged, WorktreeError> {
         let _one = self.claim.lock().await;
         let (theirs, _) = self.state_of(worktree, cancel).await?;
         check(worktree, &theirs).await?;
@@ -61,6 +67,7 @@ impl Worktrees {
             Err(conflicts) => return Ok(Merged::Conflicts(conflicts)),
         };
         let files = changes::names(&ours.git, &ours.tree, &tree, &worktree.repository).await?;
+        acted::check(&ours.git, (&tree, &files), &worktree.repository, agreed).await?;
         write(&ours, &tree, &files, worktree, before).await?;
         let leftover = self.remove(worktree).await.err();
         Ok(Merged::Done { files, leftover })

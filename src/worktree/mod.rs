@@ -9,6 +9,7 @@
 //! ignored is not in it. A merge joins three states, the base, the worktree and the project's files as they are, by git's
 //! own rules, and leaves the result uncommitted.
 
+mod acted;
 mod carried;
 mod changes;
 mod error;
@@ -18,6 +19,7 @@ mod orphans;
 mod place;
 mod snapshot;
 
+pub use acted::ActMark;
 pub use carried::{CarriedFolder, ReceivedFolder, is_too_much};
 pub use changes::{ChangedFile, WorktreeChangeKind, WorktreeChanges};
 pub use error::WorktreeError;

@@ -13,10 +13,12 @@ use crate::agent::Agent;
 use crate::agent::asking::{AccessQuestion, permission};
 use crate::agent::run::Run;
 use crate::external::{CallKind, CallUpdate};
-use crate::message::{sanitize, without_dots};
+use crate::message::{sanitize, sanitize_line, without_dots};
 use crate::permission::{Access, AccessKind, Confinement, Preview};
 use crate::tool::{bound_text, diff_files};
 
+/// Files that a question names.
+const NAMED: usize = 3;
 /// Characters of a call that a question shows.
 const SHOWN_CHARS: usize = 6_000;
 
@@ -39,9 +41,34 @@ pub(super) async fn may(run: &Run<'_>, remote: Option<&RemoteAgent>, call: &Call
         AccessKind::Call { .. } => format!("{}-{named}", agent.hooks.agent_type()),
         _ => named,
     };
-    let question = AccessQuestion::new(Access::new(tool, kind), title_of(call, &agent.place.cwd), preview(agent, call));
+    let title = asked_title(remote, call, &agent.place.cwd);
+    let question = AccessQuestion::new(Access::new(tool, kind), title, preview(agent, call));
     let allowed = permission(run, question, call_id).await.is_ok();
     (allowed || agent.work.cause().is_none()).then_some(allowed)
+}
+
+/// Returns what a question is about: what the program calls it, the files that it names, and the machine they lie on.
+fn asked_title(remote: Option<&RemoteAgent>, call: &CallUpdate, cwd: &Path) -> String {
+    let title = title_of(call, cwd);
+    let mut names: Vec<String> = Vec::new();
+    for path in call.diffs.iter().map(|diff| &diff.path).chain(&call.paths) {
+        let name = sanitize_line(&path.to_string_lossy()).replace(&format!("{}/", cwd.display()), "");
+        if !title.contains(&name) && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let names = names.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() };
+    let about = match (names.is_empty(), title.is_empty()) {
+        (true, _) => title,
+        (false, true) => names,
+        (false, false) => format!("{names} ({title})"),
+    };
+    match remote {
+        Some(remote) => format!("{about} on {}", sanitize_line(&remote.launcher)),
+        None => about,
+    }
 }
 
 fn preview(agent: &Agent, call: &CallUpdate) -> Option<Preview> {

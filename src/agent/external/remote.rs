@@ -211,10 +211,10 @@ impl Talk<'_> {
         };
         // What was done is not given up because the agent is stopped.
         match carrying.folder.take(&state, &CancellationToken::new()).await {
-            Ok(()) => {
+            Ok(left_out) => {
                 carrying.missing = None;
                 carrying.since = state.commit;
-                self.say_left_out(state.left_out).await;
+                self.say_left_out(left_out).await;
             }
             Err(error) => carrying.missing = Some((error.to_string(), false)),
         }

@@ -1,7 +1,7 @@
 //! Worktrees of agents on the screen: what a pane shows of one, which wait for the user, and what is done with them.
 //!
 //! Owns the way from a key or a command to a merge. Leaves merging to the engine, and drawing to the views. Invariants:
-//! nothing is discarded at the first press; what is asked for names the worktree that was shown.
+//! nothing is discarded at the first press, and nothing merged that other programs act on; what is asked for names the worktree that was shown.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -45,8 +45,8 @@ pub enum WorktreeState {
 #[derive(Debug, Clone, Default)]
 pub(in crate::app) struct KeptWorktrees {
     list: Vec<KeptWorktree>,
-    /// The branch that a second press would discard.
-    asked: Option<String>,
+    /// What a second press would do with which branch.
+    asked: Option<(WorktreeAct, String)>,
 }
 
 impl AgentView {
@@ -145,22 +145,29 @@ impl KeptWorktrees {
         self.list.iter().position(|one| is_called(one, wanted)).or_else(only)
     }
 
-    /// Asks for a worktree to be merged or, at the second press, discarded.
+    /// Asks for a worktree to be merged or discarded; at the second press, if it is asked about first.
     pub(in crate::app) fn ask_for(&mut self, chosen: usize, act: WorktreeAct, out: &mut Outbox) {
         let Some(found) = self.list.get(chosen) else { return };
         let branch = found.branch.clone();
         let name = sanitize_line(&found.name);
-        if act == WorktreeAct::Discard {
-            let is_same = self.asked.take().is_some_and(|asked| asked == branch);
-            if !(out.take_armed(Armed::Discard) && is_same) {
-                out.arm(Armed::Discard, &format!("press again to discard {name}'s changes: {}", found.size()));
-                self.asked = Some(branch);
+        let (doing, question) = match act {
+            WorktreeAct::Discard => {
+                ("discarding", Some(format!("press again to discard {name}'s changes: {}", found.size())))
+            }
+            WorktreeAct::Merge => {
+                let acted_on = found.acted_on();
+                ("merging", acted_on.map(|names| format!("press again to merge what other programs act on: {names}")))
+            }
+        };
+        if let Some(question) = question {
+            let is_same = self.asked.take().is_some_and(|asked| asked == (act, branch.clone()));
+            if !(out.take_armed(Armed::Worktree) && is_same) {
+                out.arm(Armed::Worktree, &question);
+                self.asked = Some((act, branch));
                 return;
             }
-            out.inform(format!("discarding {name}'s worktree"));
-        } else {
-            out.inform(format!("merging {name}'s worktree"));
         }
+        out.inform(format!("{doing} {name}'s worktree"));
         out.send(Command::Worktree { branch, act });
     }
 

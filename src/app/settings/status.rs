@@ -146,8 +146,8 @@ pub enum Armed {
     ClearText,
     /// Choose a message to go back to.
     Rewind,
-    /// Give up what an agent did in its worktree.
-    Discard,
+    /// Give up what an agent did in its worktree, or write what other programs act on.
+    Worktree,
     /// Have this agent report, although a tool runs.
     WrapUp(AgentId),
 }

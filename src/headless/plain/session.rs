@@ -20,7 +20,7 @@ use super::renderer::LineRenderer;
 use super::rewinding::Rewinding;
 use super::rows::lines;
 use super::task_list::TaskList;
-use crate::agent::{AgentEvent, EventKind, LogEvent, Status};
+use crate::agent::{AgentEvent, EventKind, LogEvent, Status, WorktreeAct};
 use crate::app::{MessageIntent, SlashCommand};
 use crate::definition::Catalog;
 use crate::headless::input::TypedLine;
@@ -59,8 +59,8 @@ pub(super) struct Session {
     /// The lines before the present one that end in `\`.
     begun: String,
     armed: Option<Instant>,
-    /// The branch that a second command discards, and until when.
-    pub(super) giving_up: Option<(String, Instant)>,
+    /// What a second command does with which branch, and until when.
+    pub(super) asked_worktree: Option<((WorktreeAct, String), Instant)>,
     /// Until when a second command begins a new conversation although agents are at work.
     pub(super) clearing: Option<Instant>,
     /// Whether someone types at a terminal whose screen shows the output too.
@@ -97,7 +97,7 @@ impl Session {
             lead: Lead::Rests,
             begun: String::new(),
             armed: None,
-            giving_up: None,
+            asked_worktree: None,
             clearing: None,
             at_terminal: typist == Typist::Person && io::stdout().is_terminal(),
             asked: Asked::new(typist),

@@ -22,8 +22,11 @@ impl LineRenderer {
     }
 
     pub(super) fn worktrees(&mut self) -> Vec<String> {
-        let rows: Vec<String> =
-            self.kept.iter().map(|kept| format!("{}: {}, branch {}", kept.name, kept.size(), kept.branch)).collect();
+        let row = |kept: &KeptWorktree| {
+            let acted_on = kept.acted_on().map(|names| format!("; other programs act on {names}"));
+            format!("{}: {}, branch {}{}", kept.name, kept.size(), kept.branch, acted_on.unwrap_or_default())
+        };
+        let rows: Vec<String> = self.kept.iter().map(row).collect();
         if rows.is_empty() {
             return self.notice("no unmerged worktrees");
         }
@@ -49,16 +52,24 @@ impl LineRenderer {
 }
 
 impl Session {
-    /// Merges or discards a worktree. What is discarded is asked for twice.
+    /// Merges or discards a worktree. What is discarded is asked for twice, and so is writing what other programs act on.
     pub(super) fn worktree(&mut self, which: &str, act: WorktreeAct) {
-        let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
+        let Some(kept) = self.renderer.kept(which).cloned() else {
             self.notice(&format!("no unmerged worktree of {which}; see /worktrees"));
             return;
         };
-        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
-        if act == WorktreeAct::Discard && !asked {
-            self.notice(&format!("/discard {which} again discards {size}"));
-            self.giving_up = Some((branch, Instant::now() + RETYPED));
+        let branch = kept.branch.clone();
+        let wanted = (act, branch.clone());
+        let asked = self.asked_worktree.take().is_some_and(|(asked, until)| asked == wanted && Instant::now() <= until);
+        let question = match act {
+            WorktreeAct::Discard => Some(format!("/discard {which} again discards {}", kept.size())),
+            WorktreeAct::Merge => {
+                kept.acted_on().map(|names| format!("/merge {which} again merges what other programs act on: {names}"))
+            }
+        };
+        if let Some(question) = question.filter(|_| !asked) {
+            self.notice(&question);
+            self.asked_worktree = Some((wanted, Instant::now() + RETYPED));
             return;
         }
         self.order(Command::Worktree { branch, act });

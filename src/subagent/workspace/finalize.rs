@@ -3,6 +3,7 @@
 //! Owns the order of these acts, and their events. Leaves git to `worktree` and the making to `workspace`. Invariants:
 //! what an agent did goes only at the user's word; nothing is merged or discarded while anyone works in it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::agent::{
 use crate::message::{AgentId, sanitize_line};
 use crate::subagent::tree::Tree;
 use crate::subagent::workspace::WorktreeEntry;
-use crate::worktree::{Merged, Worktree, WorktreeEnd};
+use crate::worktree::{Merged, Worktree, WorktreeEnd, WorktreeError, Worktrees};
 
 /// How long those below an agent that has ended may take to end.
 const BELOW: Duration = Duration::from_secs(5);
@@ -133,7 +134,11 @@ impl Tree {
             WorktreeAct::Merge => {
                 let _merging =
                     self.setup().shell.sandbox().map(|sandbox| sandbox.watch().step_outside(&branch, Vec::new()));
-                worktrees.merge(&entry.worktree, &CancellationToken::new()).await.map(|merged| match merged {
+                let merged = worktrees.merge(&entry.worktree, &agreed(&entry), &CancellationToken::new()).await;
+                if matches!(merged, Err(WorktreeError::Unasked { .. })) {
+                    self.look_again(&worktrees, &entry).await;
+                }
+                merged.map(|merged| match merged {
                     Merged::Conflicts(conflicts) => WorktreeNews::conflicts(branch.clone(), conflicts),
                     Merged::Done { files, leftover } => WorktreeNews::Merged {
                         branch: branch.clone(),
@@ -154,6 +159,13 @@ impl Tree {
         }
         self.emit_worktree_news(entry.agent, news).await;
         self.emit_kept().await;
+    }
+
+    /// Takes in what is in a worktree by now.
+    async fn look_again(&self, worktrees: &Worktrees, entry: &WorktreeEntry) {
+        if let Ok(changes) = worktrees.changes(&entry.worktree, &CancellationToken::new()).await {
+            self.keep(&entry.worktree.branch, KeptWorktree::files_of(changes));
+        }
     }
 
     /// Finds what earlier runs have left, and emits it.
@@ -198,6 +210,12 @@ impl Tree {
         kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));
         self.sink().emit_session_unhindered(SessionEvent::Worktrees { kept }).await;
     }
+}
+
+/// Returns the files of a worktree of which the user has been told that other programs act on them.
+fn agreed(entry: &WorktreeEntry) -> BTreeSet<PathBuf> {
+    let files = entry.done.iter().flat_map(|(files, _)| files).filter(|file| file.is_acted_on);
+    files.filter_map(|file| Some(file.diff.path.strip_prefix(&entry.worktree.root).ok()?.to_path_buf())).collect()
 }
 
 /// Returns the message to the main agent about what the user did.

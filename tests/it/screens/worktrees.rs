@@ -22,6 +22,7 @@ pub(crate) fn kept(agent: u32, name: &str) -> KeptWorktree {
     let file = |name: &str, what: &str, hunks: Vec<Hunk>, added, removed| KeptFile {
         name: name.to_owned(),
         what: what.to_owned(),
+        is_acted_on: false,
         diff: FileDiff { path: PathBuf::from("/state").join(name), added, removed, hunks, omitted: 0 },
     };
     KeptWorktree {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use belvedere::message::FolderState;
 use belvedere::worktree::{CarriedFolder, ReceivedFolder, Worktree};
 
-use super::{Repo, allow_execution, git, go_on, put, text};
+use super::{Repo, allow_execution, git, go_on, known, put, text};
 
 /// A repository, a worktree of it here, and its files there.
 struct Both {
@@ -73,7 +73,7 @@ async fn files_go_there_without_their_history_and_come_back_as_they_are() {
     let names: Vec<String> = changes.files.iter().map(|file| file.path.display().to_string()).collect();
     assert_eq!((names, changes.commits), (["a.txt", "gone.txt", "link", "new/run.sh"].map(str::to_owned).to_vec(), 0));
     let root = both.top.path().join("project");
-    both.repo.merge(&both.tree, &go_on()).await.unwrap();
+    both.repo.merge(&both.tree, &known(&both.repo, &both.tree).await, &go_on()).await.unwrap();
     assert_eq!(text(&root, "a.txt"), "three\n");
     both.there.remove().await;
     assert!(!there.exists());
@@ -210,4 +210,78 @@ async fn nothing_of_what_came_runs() {
     // The trap works.
     let _ = super::run(&there, ["status"]);
     assert!(owned.exists());
+}
+
+/// Returns a pack of these objects, and of nothing else.
+fn packed(folder: &Path, ids: &[&str]) -> Vec<u8> {
+    let mut packing = Command::new("git");
+    packing.args(["pack-objects", "--stdout", "-q"]).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = packing.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), (ids.join("\n") + "\n").as_bytes()).unwrap();
+    child.wait_with_output().unwrap().stdout
+}
+
+#[tokio::test]
+async fn the_other_side_cannot_name_what_it_was_never_sent() {
+    let both = both(&[("a.txt", "one\n")]).await;
+    let project = both.top.path().join("project");
+    git(&project, ["checkout", "-q", "-b", "private"]);
+    put(&project, "secret.txt", "the user's own\n");
+    git(&project, ["add", "-A"]);
+    git(&project, ["commit", "-q", "-m", "private"]);
+    let commit = git(&project, ["rev-parse", "HEAD"]).trim().to_owned();
+    let blob = git(&project, ["rev-parse", "HEAD:secret.txt"]).trim().to_owned();
+    let tree = git(&project, ["rev-parse", "HEAD^{tree}"]).trim().to_owned();
+    git(&project, ["checkout", "-q", "main"]);
+    let there = both.there.root().to_path_buf();
+    let own = git(&there, ["rev-parse", "HEAD"]).trim().to_owned();
+    // A commit of theirs on a tree, or on a file, that only the user's repository has.
+    let of_tree = git(&project, ["commit-tree", "-m", "x", &tree]).trim().to_owned();
+    let mut making = Command::new("git");
+    making.args(["mktree", "--missing"]).current_dir(&there).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = making.spawn().unwrap();
+    let entry = format!("100644 blob {blob}\tsecret.txt\n");
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), entry.as_bytes()).unwrap();
+    let made = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned();
+    let of_blob = git(&there, ["commit-tree", "-m", "x", &made]).trim().to_owned();
+    let cases = [
+        (commit.clone(), packed(&there, &[&own])),
+        (of_tree.clone(), packed(&project, &[&of_tree])),
+        (of_blob.clone(), packed(&there, &[&of_blob, &made])),
+    ];
+    for (commit, pack) in cases {
+        let state = FolderState { commit: commit.clone(), pack: Arc::new(pack), left_out: Vec::new() };
+        let refused = both.folder.take(&state, &go_on()).await.unwrap_err();
+        assert!(
+            refused.to_string().contains("cannot be used") || refused.to_string().contains("git failed"),
+            "{refused}"
+        );
+        assert!(!both.tree.root.join("secret.txt").exists(), "{commit}");
+        assert_eq!(text(&both.tree.root, "a.txt"), "one\n");
+    }
+}
+
+#[tokio::test]
+async fn what_git_would_take_for_a_repository_stays_behind() {
+    let mut both = both(&[("a.txt", "one\n"), ("kept/HEAD", "x"), ("kept/objects/x", "x"), ("kept/refs/x", "x")]).await;
+    let there = both.there.root().to_path_buf();
+    for path in ["sub/HEAD", "sub/config", "sub/objects/x", "sub/refs/x", "deep/er/head", "deep/er/COMMONDIR"] {
+        put(&there, path, "x\n");
+    }
+    put(&there, "a.txt", "two\n");
+    let changes = both.there.changes(&both.state.commit, &go_on()).await.unwrap().unwrap();
+    let left_out = both.folder.take(&changes, &go_on()).await.unwrap();
+    assert_eq!(left_out, [PathBuf::from("deep/er"), PathBuf::from("sub")]);
+    let here = both.tree.root.clone();
+    assert_eq!(text(&here, "a.txt"), "two\n");
+    assert!(!here.join("sub").exists() && !here.join("deep").exists() && here.join("kept/HEAD").exists());
+    both.state = changes;
+    std::fs::remove_dir_all(there.join("sub")).unwrap();
+    both.back().await;
+    for path in ["HEAD", "objects/x", "refs/x"] {
+        put(&there, path, "x\n");
+    }
+    let changes = both.there.changes(&both.state.commit, &go_on()).await.unwrap().unwrap();
+    let refused = both.folder.take(&changes, &go_on()).await.unwrap_err();
+    assert!(refused.to_string().contains("looks like a git repository itself"), "{refused}");
 }

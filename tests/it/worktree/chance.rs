@@ -4,7 +4,7 @@ use std::path::Path;
 
 use belvedere::worktree::Merged;
 
-use super::{Repo, allow_execution, files, git, go_on, put, run};
+use super::{Repo, allow_execution, files, git, go_on, known, put, run};
 use crate::support::Dice;
 
 const NAMES: [&str; 6] = ["a", "b", "dir/c", "dir/d", "new", "dir/sub/e"];
@@ -70,7 +70,7 @@ async fn merges_are_those_of_git_or_refused() {
         }
         let is_clean = run(&oracle, ["merge", "-q", "--no-edit", "theirs"]).status.success();
         let before = files(&repo.root());
-        match repo.trees.merge(&tree, &go_on()).await.unwrap() {
+        match repo.trees.merge(&tree, &known(&repo.trees, &tree).await, &go_on()).await.unwrap() {
             Merged::Done { .. } => {
                 assert!(is_clean, "seed {seed}: git refuses this merge");
                 assert_eq!(files(&repo.root()), files(&oracle), "seed {seed}");

@@ -2,7 +2,7 @@
 
 use belvedere::worktree::{Merged, WorktreeEnd};
 
-use super::{Repo, allow_execution, git, go_on, put, text};
+use super::{Repo, allow_execution, git, go_on, known, put, text};
 
 #[tokio::test]
 async fn no_program_of_the_repository_runs() {
@@ -48,7 +48,7 @@ async fn no_program_of_the_repository_runs() {
     assert_eq!(repo.changes(&tree).await.files.len(), 2);
     repo.put("a.txt", "uno\ntwo\nthree\n");
     // The driver is kept from running, so that its files are never joined.
-    let merged = repo.trees.merge(&tree, &go_on()).await.unwrap();
+    let merged = repo.trees.merge(&tree, &known(&repo.trees, &tree).await, &go_on()).await.unwrap();
     assert!(matches!(merged, Merged::Conflicts(_)), "{merged:?}");
     repo.put("a.txt", "eins\ntwo\nthree\n");
     repo.merge(&tree).await;
@@ -76,7 +76,11 @@ async fn programs_under_names_that_are_no_text_do_not_run() {
     assert_eq!(repo.changes(&tree).await.files.len(), 1);
     // What both sides changed would be joined by the program.
     repo.put("a.txt", "uno\ntwo\nthree\n");
-    let Merged::Conflicts(conflicts) = repo.trees.merge(&tree, &go_on()).await.unwrap() else { panic!("it merged") };
+    let Merged::Conflicts(conflicts) =
+        repo.trees.merge(&tree, &known(&repo.trees, &tree).await, &go_on()).await.unwrap()
+    else {
+        panic!("it merged")
+    };
     assert_eq!(conflicts[0].why, "its custom merge driver is not run");
     repo.put("a.txt", "eins\ntwo\nthree\n");
     repo.merge(&tree).await;

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use belvedere::worktree::{Merged, WorktreeError, Worktrees};
 
-use super::{Repo, allow_execution, entries, files, git, go_on, put, text};
+use super::{Repo, allow_execution, entries, files, git, go_on, known, put, text};
 
 fn numbered(lines: usize) -> String {
     (1..=lines).map(|number| format!("{number}\n")).collect()
@@ -197,7 +197,7 @@ async fn a_file_that_changes_during_the_merge_is_not_overwritten() {
     put(&repo.top(), "racing", script);
     allow_execution(&racing);
     let trees = Worktrees::new(repo.state(), "other").with_program(racing);
-    let error = trees.merge(&tree, &go_on()).await.unwrap_err();
+    let error = trees.merge(&tree, &known(&trees, &tree).await, &go_on()).await.unwrap_err();
     assert!(matches!(&error, WorktreeError::InTheWay { said } if said.contains("'b'")), "{error}");
     assert_eq!((repo.text("a"), repo.text("b")), ("1\n".into(), "9\n".into()));
     assert_eq!(repo.conflicts(&tree).await[0].path.to_str(), Some("b"));
@@ -217,7 +217,7 @@ async fn a_disk_that_fails_in_the_middle_is_told_with_the_way_back() {
     put(&repo.top(), "full", script);
     allow_execution(&full);
     let trees = Worktrees::new(repo.state(), "other").with_program(full);
-    let error = trees.merge(&tree, &go_on()).await.unwrap_err();
+    let error = trees.merge(&tree, &known(&trees, &tree).await, &go_on()).await.unwrap_err();
     let WorktreeError::Half { before, said } = &error else { panic!("{error}") };
     assert_eq!(said, "fatal: No space left");
     assert!(tree.root.is_dir());
@@ -303,7 +303,9 @@ async fn no_right_and_no_file_is_lost_by_a_worktree_that_cannot_be_removed() {
     );
     allow_execution(&stuck);
     let trees = Worktrees::new(repo.state(), "other").with_program(stuck);
-    let Merged::Done { leftover, .. } = trees.merge(&tree, &go_on()).await.unwrap() else { panic!("a conflict") };
+    let Merged::Done { leftover, .. } = trees.merge(&tree, &known(&trees, &tree).await, &go_on()).await.unwrap() else {
+        panic!("a conflict")
+    };
     assert!(leftover.unwrap().to_string().contains("stuck"));
     assert_eq!(repo.text("a"), "2\n");
     assert_eq!(repo.root().join("a").metadata().unwrap().permissions().mode() & 0o111, 0);

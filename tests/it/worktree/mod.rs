@@ -1,5 +1,6 @@
 //! Worktrees on real repositories: how they begin, what is seen of them, and how they end.
 
+mod acted;
 mod carried;
 mod chance;
 mod hostile;
@@ -7,6 +8,7 @@ mod making;
 mod merging;
 mod orphans;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,13 @@ use std::process::{Command, Output};
 use belvedere::worktree::{Conflict, Merged, Worktree, WorktreeChanges, WorktreeEnd, WorktreeError, Worktrees};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+
+/// Returns the files of a worktree that are marked, as the user has seen them.
+async fn known(trees: &Worktrees, tree: &Worktree) -> BTreeSet<PathBuf> {
+    let changes = trees.changes(tree, &go_on()).await;
+    let files = changes.map(|changes| changes.files).unwrap_or_default();
+    files.into_iter().filter(|file| file.mark.is_some()).map(|file| file.path).collect()
+}
 
 /// A repository with one commit, and a state directory beside it.
 struct Repo {
@@ -89,7 +98,7 @@ impl Repo {
 
     /// Merges and returns the paths that changed in the project.
     async fn merge(&self, tree: &Worktree) -> Vec<String> {
-        match self.trees.merge(tree, &go_on()).await.unwrap() {
+        match self.trees.merge(tree, &known(&self.trees, tree).await, &go_on()).await.unwrap() {
             Merged::Done { files, leftover } => {
                 assert!(leftover.is_none(), "{leftover:?}");
                 files.iter().map(|file| file.path.display().to_string()).collect()
@@ -100,7 +109,9 @@ impl Repo {
 
     async fn conflicts(&self, tree: &Worktree) -> Vec<Conflict> {
         let before = self.everything();
-        let Merged::Conflicts(conflicts) = self.trees.merge(tree, &go_on()).await.unwrap() else {
+        let Merged::Conflicts(conflicts) =
+            self.trees.merge(tree, &known(&self.trees, tree).await, &go_on()).await.unwrap()
+        else {
             panic!("it merged");
         };
         assert_eq!(before, self.everything());
@@ -110,7 +121,7 @@ impl Repo {
     /// Checks that a merge is refused and leaves everything as it was.
     async fn unmerged(&self, tree: &Worktree) -> WorktreeError {
         let before = self.everything();
-        let error = self.trees.merge(tree, &go_on()).await.unwrap_err();
+        let error = self.trees.merge(tree, &known(&self.trees, tree).await, &go_on()).await.unwrap_err();
         assert_eq!(before, self.everything());
         assert!(tree.root.is_dir());
         error
