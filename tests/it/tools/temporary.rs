@@ -70,7 +70,7 @@ fn nest(top: &Path, levels: usize) {
 fn what_is_nested_deeper_than_a_path_can_say_is_removed() {
     let place = tempfile::tempdir().unwrap();
     let folder = TemporaryFolder::within(place.path(), "it-").unwrap();
-    nest(folder.path(), 20_000);
+    nest(folder.path(), 3_000);
     // Names that the removal would give itself, and folders that nobody may look into.
     for (name, mode) in [(".belvedere-going-1", 0o755), ("shut", 0o000), ("shut-too", 0o500)] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -82,7 +82,7 @@ fn what_is_nested_deeper_than_a_path_can_say_is_removed() {
     folder.remove().unwrap();
     assert!(!path.exists());
     let folder = TemporaryFolder::within(place.path(), "it-").unwrap();
-    nest(folder.path(), 3_000);
+    nest(folder.path(), 1_100);
     let path = folder.path().to_path_buf();
     drop(folder);
     assert!(!path.exists());
@@ -129,7 +129,7 @@ fn in_a_place_of_its_own() {
     let left = place.join("belvedere-git-left01");
     std::fs::create_dir_all(left.join("info")).unwrap();
     std::fs::write(left.join(".in-use"), "").unwrap();
-    nest(&left, 5_000);
+    nest(&left, 1_100);
     // Of the user, and named alike.
     std::fs::create_dir_all(place.join("belvedere-git-project/src")).unwrap();
     std::fs::create_dir_all(place.join("belvedere-git-my-clone")).unwrap();
