@@ -1,7 +1,7 @@
 //! The few settings of a repository without which it cannot be read: how its files and objects are laid out.
 //!
-//! Owns the list of them. Invariant: their values are words and numbers; no setting on the list names a program, a file or
-//! another repository.
+//! Owns the list of them. Leaves those that change what git shows to `shown`. Invariant: their values are words and numbers;
+//! no setting on the list names a program, a file or another repository.
 
 use std::path::PathBuf;
 
@@ -25,13 +25,12 @@ const CORE: [&str; 12] = [
 /// Extensions that say how objects and refs are kept.
 const FORMATS: [&str; 2] = ["extensions.objectformat", "extensions.refstorage"];
 /// Extensions that a question has nothing to do with.
-const NEEDLESS: [&str; 6] = [
+const NEEDLESS: [&str; 5] = [
     "extensions.noop",
     "extensions.noop-v1",
     "extensions.partialclone",
     "extensions.preciousobjects",
     "extensions.relativeworktrees",
-    "extensions.worktreeconfig",
 ];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +38,8 @@ pub(super) struct Layout {
     pub(super) settings: Vec<(String, String)>,
     /// Where its files are to lie, as its settings say.
     pub(super) worktree: Option<PathBuf>,
+    /// Whether one of its worktrees has settings of its own.
+    pub(super) has_own_settings: bool,
 }
 
 impl Layout {
@@ -59,10 +60,11 @@ impl Layout {
             match name {
                 "core.repositoryformatversion" => version = word(name, value)?,
                 "core.worktree" => layout.worktree = Some(PathBuf::from(value)),
-                "core.bare" if !matches!(value, "false" | "no" | "off" | "0" | "") => {
+                "core.bare" if !is_off(value) => {
                     return Err(Refused("it has no files of its own".to_owned()));
                 }
                 _ if CORE.contains(&name) => layout.settings.push((name.to_owned(), word(name, value)?)),
+                "extensions.worktreeconfig" => layout.has_own_settings = !is_off(value),
                 _ if FORMATS.contains(&name) => formats.push((name.to_owned(), word(name, value)?)),
                 _ if name.starts_with("extensions.") && !NEEDLESS.contains(&name) => {
                     return Err(Refused(format!("its extension `{}` is not known", word(name, &name[11..])?)));
@@ -78,6 +80,10 @@ impl Layout {
         layout.settings.push(("core.repositoryformatversion".to_owned(), version));
         Ok(layout)
     }
+}
+
+fn is_off(value: &str) -> bool {
+    ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off))
 }
 
 /// Returns the value of a setting if it is a word or a number.

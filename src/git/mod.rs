@@ -4,12 +4,13 @@
 //! under any names. Git has no switch for all of that; but it has nothing to run where its settings are read from another
 //! place. Owns finding a repository, judging whether reading it stays inside the project, and the private settings it is
 //! read with. Leaves what is asked of git to `tool` and `worktree`. Invariants: no setting of a repository is in force but
-//! those that say how its files are laid out; what is odd is refused, never guessed; looking at a repository starts no
-//! program but git, and ends soon.
+//! those that say how its files are laid out and, where git is asked a question, those that only change what it shows; what
+//! is odd is refused, never guessed; looking at a repository starts no program but git, and ends soon.
 
 mod layout;
 mod private;
 mod repository;
+mod shown;
 
 pub use private::PrivateSettings;
 pub use repository::Repository;
