@@ -12,7 +12,7 @@ mod private;
 mod repository;
 mod shown;
 
-pub use private::PrivateSettings;
+pub use private::{PrivateSettings, clone_settings};
 pub use repository::Repository;
 
 use std::path::Path;

@@ -28,7 +28,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of the longest file of settings, ignored names or attributes.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// What of the real folder is led to.
-const LINKED: [&str; 7] = ["objects", "refs", "packed-refs", "reftable", "logs", "shallow", "worktrees"];
+const LINKED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "shallow", "worktrees"];
+/// The same where git is asked a question: what it writes there would go through any link in the real folder.
+const READ: &str = "logs";
 /// What of the real folder is copied: names and attributes of files, which run nothing by themselves.
 const COPIED: [&str; 2] = ["info/exclude", "info/attributes"];
 /// What a setting that names a missing file is led to.
@@ -36,6 +38,19 @@ const NO_FILE: &str = "no-file";
 /// Settings of the user's own, of all repositories, that say which files count and how their lines end. Where what git
 /// shows is for a model, there are more, see `shown`.
 const USERS: &str = r"^core\.(excludesfile|autocrlf|eol)$";
+/// Settings that say who the user is.
+const WHO: &str = r"^(user|author|committer)\.";
+/// Settings that say how one folder of git's is laid out, and where its files are.
+const OF_FOLDER: [&str; 8] = [
+    "core.bare",
+    "core.fsmonitor",
+    "core.repositoryformatversion",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.splitindex",
+    "core.untrackedcache",
+    "core.worktree",
+];
 /// Settings that keep git to itself, and independent of the user's taste.
 const FIXED: &str = "[core]
 	bare = false
@@ -87,7 +102,7 @@ impl PrivateSettings {
         in_time(move || {
             let (environment, repository) = making;
             repository.check_worktree(layout.worktree.as_deref())?;
-            let folder = make_folder(&repository)?;
+            let folder = make_folder(&repository, None)?;
             write(&folder, &text)?;
             Ok(Self { environment: with_places(environment, &repository, folder.path()), folder })
         })
@@ -114,7 +129,7 @@ impl PrivateSettings {
             own.check_within(&project, worktree)?;
             words.iter().try_for_each(|word| check_word(word, &cwd, &project))?;
             entries(&listing).iter().try_for_each(|(name, value)| check_left_out(name, value))?;
-            let folder = make_folder(&own)?;
+            let folder = make_folder(&own, Some(READ))?;
             let shown = Files { repository: &own, folder: &folder, home: None }.taken_over(&entries(&listing))?;
             write(&folder, &settings(&shown, &layout))?;
             Ok((Self { environment: with_places(environment, &own, folder.path()), folder }, layout))
@@ -229,10 +244,44 @@ fn entries(listing: &[u8]) -> Vec<(String, String)> {
     texts.filter(|text| !text.is_empty()).map(pair).collect()
 }
 
+/// Returns the settings of a repository of its own that borrows the objects of this one: those of this one but what says how
+/// its own folder is laid out, and who the user is here. Its hooks are those of this one, too.
+///
+/// # Errors
+/// Returns why the settings cannot be read.
+pub async fn clone_settings(git: &Path, search: &SearchPath, repository: &Repository) -> Result<String, Refused> {
+    let (listing, layout) = listed(git, search, repository).await?;
+    let mut environment = search.bare_environment();
+    environment.push(("GIT_DIR".into(), repository.git_dir.clone().into()));
+    // What the user says can hang on where the folder lies, and this one lies elsewhere.
+    let who = output(git, environment, &["--includes", "--get-regexp", WHO], Vec::new()).await.unwrap_or_default();
+    let mut all =
+        vec![("core.hookspath".to_owned(), repository.common_dir.join("hooks").to_string_lossy().into_owned())];
+    all.extend(entries(&listing).into_iter().filter(|(name, _)| !is_of_folder(name)).map(|(name, value)| {
+        let is_file = name.starts_with("include") && !value.starts_with("~/");
+        let value = if is_file { repository.common_dir.join(value).to_string_lossy().into_owned() } else { value };
+        (name, value)
+    }));
+    all.extend(entries(&who));
+    all.extend(layout.settings.into_iter().filter(|(name, _)| name != "extensions.refstorage"));
+    all.push(("core.bare".to_owned(), "false".to_owned()));
+    Ok(text_of(&all))
+}
+
+/// Returns `true` for a setting that holds for the folder it stands in alone.
+fn is_of_folder(name: &str) -> bool {
+    let is_extension = name.starts_with("extensions.") && name != "extensions.partialclone";
+    is_extension || OF_FOLDER.contains(&name)
+}
+
 /// Returns the text of the settings: those that are taken over, then the repository's layout, then what is fixed.
 fn settings(taken_over: &[(String, String)], layout: &Layout) -> String {
+    text_of(taken_over.iter().chain(&layout.settings)) + FIXED
+}
+
+fn text_of<'a>(settings: impl IntoIterator<Item = &'a (String, String)>) -> String {
     let mut text = String::new();
-    for (name, value) in taken_over.iter().chain(&layout.settings) {
+    for (name, value) in settings {
         let Some((section, key)) = name.split_once('.') else { continue };
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
         let value = quoted(value).replace('\n', "\\n");
@@ -241,7 +290,7 @@ fn settings(taken_over: &[(String, String)], layout: &Layout) -> String {
             None => writeln!(text, "[{section}]\n\t{key} = \"{value}\""),
         };
     }
-    text + FIXED
+    text
 }
 
 /// Where the files lie that settings name.
@@ -314,11 +363,11 @@ fn write(folder: &TemporaryFolder, settings: &str) -> Result<(), Refused> {
     std::fs::write(folder.path().join("config"), settings).map_err(unmade)
 }
 
-fn make_folder(repository: &Repository) -> Result<TemporaryFolder, Refused> {
+fn make_folder(repository: &Repository, more: Option<&str>) -> Result<TemporaryFolder, Refused> {
     let folder = TemporaryFolder::new("git").map_err(unmade)?;
     let own = |name: &str| folder.path().join(name);
     std::fs::create_dir(own("info")).map_err(unmade)?;
-    for name in LINKED {
+    for name in LINKED.into_iter().chain(more) {
         let real = repository.common_dir.join(name);
         // The first worktree makes its folder later.
         if name == "worktrees" || real.symlink_metadata().is_ok() {

@@ -19,6 +19,10 @@ const MAX_DEPTH: usize = 32;
 const UNREAD: [&str; 7] = ["hooks", "modules", "worktrees", "lfs", "annex", "branches", "description"];
 /// What files of the git folder name places that objects come from.
 const BORROWED: [&str; 2] = ["objects/info/alternates", "objects/info/http-alternates"];
+/// What git writes objects and refs in.
+const WRITTEN: [&str; 5] = ["objects", "refs", "packed-refs", "reftable", "worktrees"];
+/// Bytes of the longest file that is read as a whole: lists of ignored names, of commits without parents.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Where git's own monitor of files listens.
 const MONITOR: &str = "fsmonitor--daemon.ipc";
 
@@ -45,6 +49,50 @@ impl Repository {
     pub fn is_linked(&self) -> bool {
         let is_below = self.git_dir.parent() == Some(self.common_dir.join("worktrees").as_path());
         is_below && self.is_known_to_git_dir(None)
+    }
+
+    /// Returns `true` if git's folder lies apart from these files, is theirs alone, and knows them: a file among them alone
+    /// could name any folder as git's.
+    pub fn is_apart(&self) -> bool {
+        let lies_apart = !self.git_dir.starts_with(&self.top) && !self.top.starts_with(&self.git_dir);
+        self.git_dir == self.common_dir && lies_apart && self.is_known_to_git_dir(None)
+    }
+
+    /// Returns `true` if a branch is checked out here or in another worktree.
+    pub fn is_checked_out(&self, reference: &str) -> bool {
+        let others = std::fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten();
+        let heads = [&self.git_dir, &self.common_dir].map(|folder| folder.join("HEAD"));
+        let is_here = |head: &str| head.strip_prefix("ref:").is_some_and(|name| name.trim() == reference);
+        let mut heads = heads.into_iter().chain(others.map(|other| other.path().join("HEAD")));
+        heads.any(|head| read_pointer(&head).is_ok_and(|head| is_here(&head)))
+    }
+
+    /// Returns what a file in git's folder for all worktrees holds: nothing if it is not there.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, Refused> {
+        let path = self.common_dir.join(name);
+        if path.symlink_metadata().is_err() { Ok(Vec::new()) } else { read_plain(&path, MAX_FILE_BYTES) }
+    }
+
+    /// Checks that git meets plain files and folders only, whatever it reads in its folder.
+    pub fn check_entries(&self) -> Result<(), Refused> {
+        check_plain(&self.git_dir, 0, &mut { MAX_ENTRIES })
+    }
+
+    /// Checks that git follows no link when it writes objects, or this ref. Returns an error that names the link.
+    pub fn check_writes(&self, reference: Option<&str>) -> Result<(), Refused> {
+        let in_common = |name: &str| self.common_dir.join(name);
+        let mut places: Vec<PathBuf> = WRITTEN.map(in_common).to_vec();
+        for folder in WRITTEN.map(in_common) {
+            places.extend(std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+        if let Some(reference) = reference {
+            let whole = in_common(reference);
+            places.extend(whole.ancestors().take_while(|path| *path != self.common_dir).map(Path::to_path_buf));
+        }
+        match places.iter().find(|path| path.is_symlink()) {
+            Some(link) => Err(Refused::at(link, "is a link, and git would write where it leads; remove it")),
+            None => Ok(()),
+        }
     }
 
     /// Finds the repository around `cwd`, an absolute path with links resolved. `None` means that there is none.
@@ -126,7 +174,9 @@ impl Repository {
         if !self.common_dir.starts_with(&project) && self.common_dir != self.git_dir && !(is_linked && is_known()) {
             return Err(Refused::at(&self.common_dir, "is the git folder of another repository"));
         }
-        for name in BORROWED {
+        // Where it is no part of the project, it is the user's own work or ours.
+        let is_ours = self.is_apart() && !self.git_dir.starts_with(&project);
+        for name in BORROWED.into_iter().filter(|_| !is_ours) {
             let path = self.common_dir.join(name);
             if path.symlink_metadata().is_ok_and(|facts| facts.len() > 0) {
                 return Err(Refused::at(&path, "borrows objects of another repository"));

@@ -64,8 +64,14 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
     let (file, folder) = &policy.masks;
     for place in hidden() {
         let mask = if place.is_dir() { folder } else { file };
-        set(Some(mask), place, MsFlags::MS_BIND)?;
-        make_read_only(place)?;
+        match set(Some(mask), place, MsFlags::MS_BIND) {
+            // It is gone since it was listed, as what lies beside the folder of an agent comes and goes.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && place.symlink_metadata().is_err() => {}
+            mounted => {
+                mounted?;
+                make_read_only(place)?;
+            }
+        }
     }
     // Last, as what is mounted from there would not be found any more.
     policy.tmp.as_ref().map_or(Ok(()), |tmp| set(Some(tmp), Path::new(TMP), MsFlags::MS_BIND))

@@ -31,6 +31,7 @@ pub(super) struct SandboxData {
     protected_home: Vec<PathBuf>,
     protected_common: Vec<PathBuf>,
     protected_worktree: Vec<PathBuf>,
+    protected_apart: Vec<PathBuf>,
     blank_folders: Vec<PathBuf>,
     blank_files: Vec<PathBuf>,
     caches: BTreeMap<String, String>,
@@ -91,6 +92,19 @@ pub enum GitDirs {
         /// Of this one: its index, its head.
         git_dir: PathBuf,
     },
+    /// Of a worktree with a repository of its own, which borrows objects of another.
+    Apart(PathBuf),
+}
+
+impl GitDirs {
+    /// Returns those that lie outside of the project.
+    fn outside(&self) -> Vec<&Path> {
+        match self {
+            Self::Inside(_) => Vec::new(),
+            Self::Linked { common_dir, git_dir } => vec![common_dir, git_dir],
+            Self::Apart(git_dir) => vec![git_dir],
+        }
+    }
 }
 
 impl SandboxPlaces {
@@ -102,31 +116,33 @@ impl SandboxPlaces {
         self.hidden = self.hidden.iter().map(|path| real(path).unwrap_or_else(|| path.clone())).collect();
     }
 
-    /// Returns the policy of a command that may write in `project`, and what git keeps of it, but not in what is
-    /// `protected`, too; without a project, that of a command that only reads.
+    /// Returns the policy of a command that works in the project at `root`, and with what git keeps of it. If it `writes`, it
+    /// may write there, but not in what is `protected`, too; otherwise it only reads, and sees the project wherever it lies.
     ///
     /// # Errors
     /// Returns why it cannot be told what rules keep from the command.
     pub fn policy(
         &self,
-        project: Option<&Path>,
+        (root, writes): (Option<&Path>, bool),
         git: Option<&GitDirs>,
         protected: BTreeSet<PathBuf>,
     ) -> io::Result<SandboxPolicy> {
-        let [unread, unwritten] = self.denied.found(project)?;
+        let [unread, unwritten] = self.denied.found(root)?;
+        // A worktree among the program's own files is an agent's: nothing of a repository that others share is for it.
+        let is_agents = || root.is_some_and(|root| self.hidden.iter().any(|place| root.starts_with(place)));
+        let git = git.filter(|git| !(matches!(git, GitDirs::Linked { .. }) && is_agents()));
+        let outside = git.map(GitDirs::outside).unwrap_or_default();
+        let (project, git) = (root.filter(|_| writes), git.filter(|_| writes));
         let is_same = |path: &&Path| real(path).as_deref() == Some(*path);
         let folders: Vec<&Path> = project
             .into_iter()
             .chain(self.writable.iter().map(PathBuf::as_path).filter(|_| project.is_some()))
             .collect();
-        let linked: &[&PathBuf] = match git {
-            Some(GitDirs::Linked { common_dir, git_dir }) => &[common_dir, git_dir],
-            _ => &[],
-        };
         let own = self.own.iter().map(PathBuf::as_path);
-        let all = folders.iter().copied().chain(linked.iter().map(|path| path.as_path())).chain(own);
+        let all = folders.iter().copied().chain(outside.iter().copied().filter(|_| writes)).chain(own);
         let writable: Vec<PathBuf> = all.filter(is_same).map(Path::to_path_buf).collect();
         let kept: Vec<&Path> = writable.iter().map(PathBuf::as_path).collect();
+        let seen: Vec<&Path> = root.into_iter().chain(outside).filter(is_same).chain(kept.iter().copied()).collect();
         let (named, mut protected, mut vacant) = (protected, Vec::new(), Vec::new());
         for place in self.obeyed(&folders, git).into_iter().chain(unwritten).chain(named) {
             let (links, place) = followed(&place, &kept);
@@ -151,7 +167,7 @@ impl SandboxPlaces {
         let mut hidden: Vec<PathBuf> = named.chain(self.hidden.iter().cloned()).chain(unread).collect();
         hidden.sort();
         hidden.dedup();
-        let hidden = hidden.iter().flat_map(|path| around(path, &kept)).collect();
+        let hidden = hidden.iter().flat_map(|path| around(path, &seen)).collect();
         let (masks, has_network) = (self.masks.clone(), self.has_network);
         let own = self.own.clone();
         let tmp = own.first().filter(|_| self.has_own_tmp).cloned();
@@ -171,7 +187,9 @@ impl SandboxPlaces {
     /// Makes, empty, what git's folder lacks of what it obeys, so that it can be protected. Blocks.
     pub(super) fn make_blanks(&self, project: &Path, git: Option<&GitDirs>) {
         let main = match git {
-            Some(GitDirs::Inside(folder) | GitDirs::Linked { common_dir: folder, .. }) => folder.clone(),
+            Some(GitDirs::Inside(folder) | GitDirs::Linked { common_dir: folder, .. } | GitDirs::Apart(folder)) => {
+                folder.clone()
+            }
             None => project.join(".git"),
         };
         let ours = nix::unistd::geteuid().as_raw();
@@ -228,6 +246,10 @@ impl SandboxPlaces {
             }
             Some(GitDirs::Inside(git_dir)) => {
                 all.extend(git_names().map(|name| git_dir.join(name)));
+            }
+            Some(GitDirs::Apart(git_dir)) => {
+                all.extend(git_names().map(|name| git_dir.join(name)));
+                all.extend(below(git_dir, &data.protected_apart));
             }
             None => {}
         }

@@ -170,10 +170,20 @@ impl Sandbox {
         self.state() == SandboxState::On
     }
 
-    /// See [`SandboxPlaces::policy`]. Blocks.
+    /// Returns the policy of a command that may write in `project`; without one, of a command that only reads. See
+    /// [`SandboxPlaces::policy`]. Blocks.
     pub fn policy(&self, project: Option<&Path>, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
+        self.policy_of((project, true), git)
+    }
+
+    /// Returns the policy of a command that works in the project at `root` and only reads. Blocks.
+    pub fn reading_policy(&self, root: &Path, git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
+        self.policy_of((Some(root), false), git)
+    }
+
+    fn policy_of(&self, root: (Option<&Path>, bool), git: Option<&GitDirs>) -> io::Result<SandboxPolicy> {
         let protected = self.0.protected.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let policy = self.0.places.policy(project, git, protected)?;
+        let policy = self.0.places.policy(root, git, protected)?;
         let has_own_processes = cfg!(target_os = "linux") && self.shares_processes().is_none();
         Ok(SandboxPolicy { has_own_processes, ..policy })
     }

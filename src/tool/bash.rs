@@ -95,7 +95,7 @@ enum Bounds {
 impl Bounds {
     async fn of(shell: &Shell, line: &str, (context, outside): (&ToolContext, bool)) -> Self {
         match Guard::of(line, context).await {
-            Some(guard) => match Inside::reading(shell).await {
+            Some(guard) => match Inside::reading(shell, &context.project).await {
                 // The guard knows nothing of what rules keep from commands.
                 None if shell.denied().forbid_reading() => Self::None,
                 inside => Self::Guard(guard, inside.map(|inside| inside.policy)),

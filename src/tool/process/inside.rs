@@ -32,8 +32,9 @@ pub(in crate::tool) struct Inside {
     /// What its programs reach of the network.
     pub(in crate::tool) hosts: Hosts,
     sandbox: Sandbox,
-    /// The project that it may write in.
-    project: Option<Arc<PathBuf>>,
+    /// The project that it works in.
+    project: Arc<PathBuf>,
+    writes: bool,
 }
 
 impl Inside {
@@ -41,18 +42,19 @@ impl Inside {
     pub(in crate::tool) async fn of(shell: &Shell, context: &ToolContext) -> Option<Self> {
         match context.sandbox {
             SandboxUse::Outside => None,
-            SandboxUse::ReadOnly => Self::around(shell, None, &context.hosts).await,
-            SandboxUse::ReadWrite => Self::around(shell, Some(context.project.clone()), &context.hosts).await,
+            SandboxUse::ReadOnly => Self::around(shell, (&context.project, false), &context.hosts).await,
+            SandboxUse::ReadWrite => Self::around(shell, (&context.project, true), &context.hosts).await,
         }
     }
 
-    /// Returns the sandbox of a command that only reads; `None` where there is none.
-    pub(in crate::tool) async fn reading(shell: &Shell) -> Option<Self> {
-        Self::around(shell, None, &[]).await
+    /// Returns the sandbox of a command that only reads, in the project; `None` where there is none.
+    pub(in crate::tool) async fn reading(shell: &Shell, project: &Arc<PathBuf>) -> Option<Self> {
+        Self::around(shell, (project, false), &[]).await
     }
 
-    /// Returns the sandbox of a command that may write in a project, if there is one, and reach some hosts.
-    async fn around(shell: &Shell, project: Option<Arc<PathBuf>>, hosts: &[HostPort]) -> Option<Self> {
+    /// Returns the sandbox of a command that works in a project, writes there or not, and may reach some hosts.
+    async fn around(shell: &Shell, (project, writes): (&Arc<PathBuf>, bool), hosts: &[HostPort]) -> Option<Self> {
+        let project = project.clone();
         let sandbox = shell.sandbox().cloned()?;
         shell.check_sandbox().await;
         if !sandbox.is_on() {
@@ -61,8 +63,8 @@ impl Inside {
         let hosts = sandbox.hosts().with(hosts);
         let environment = with(shell.environment(), sandbox.variables());
         let judging = move || {
-            let policy = policy_of(&sandbox, project.as_ref().map(|project| project.as_path())).ok()?;
-            Some(Self { policy, environment, hosts, sandbox, project })
+            let policy = policy_of(&sandbox, &project, writes).ok()?;
+            Some(Self { policy, environment, hosts, sandbox, project, writes })
         };
         tokio::task::spawn_blocking(judging).await.ok()?
     }
@@ -89,11 +91,11 @@ impl Inside {
                     path.display()
                 )));
             }
-            if let Some(project) = &self.project {
-                self.sandbox.prepare(project, git_dirs(project).as_ref());
+            if self.writes {
+                self.sandbox.prepare(&self.project, git_dirs(&self.project).as_ref());
             }
             let policy = if self.policy.is_outdated() {
-                policy_of(&self.sandbox, self.project.as_ref().map(|project| project.as_path()))?
+                policy_of(&self.sandbox, &self.project, self.writes)?
             } else {
                 self.policy.clone()
             };
@@ -128,8 +130,9 @@ fn part_names(policy: &SandboxPolicy, watch: &PlaceWatch) -> io::Result<()> {
     Ok(())
 }
 
-fn policy_of(sandbox: &Sandbox, project: Option<&Path>) -> io::Result<SandboxPolicy> {
-    sandbox.policy(project, project.and_then(git_dirs).as_ref())
+fn policy_of(sandbox: &Sandbox, project: &Path, writes: bool) -> io::Result<SandboxPolicy> {
+    let git = git_dirs(project);
+    if writes { sandbox.policy(Some(project), git.as_ref()) } else { sandbox.reading_policy(project, git.as_ref()) }
 }
 
 /// Returns where git keeps the repository of a project, if that is not its folder `.git`. What a file in the project says of
@@ -138,6 +141,9 @@ fn git_dirs(project: &Path) -> Option<GitDirs> {
     let found = Repository::around(project).ok().flatten().filter(|found| found.top == project)?;
     if found.git_dir.starts_with(project) {
         return Some(GitDirs::Inside(found.git_dir)).filter(|_| !project.join(".git").is_dir());
+    }
+    if found.is_apart() {
+        return Some(GitDirs::Apart(found.git_dir));
     }
     let is_apart = !project.starts_with(&found.common_dir) && !found.common_dir.starts_with(project);
     (found.is_linked() && is_apart).then_some(GitDirs::Linked { common_dir: found.common_dir, git_dir: found.git_dir })

@@ -30,6 +30,7 @@ mod launchers;
 mod mcp;
 mod memory;
 mod models;
+mod plain_commands;
 mod processes;
 mod programs;
 mod providers;

@@ -45,26 +45,33 @@ async fn answer(State(changed): State<Changed>, body: Bytes) -> Response {
 
 /// Returns a reply of one block as a service streams it.
 pub(super) fn streamed(block: &Value) -> Response {
+    streamed_all(std::slice::from_ref(block))
+}
+
+/// Returns a reply of some blocks, the last of which says why it ends.
+pub(super) fn streamed_all(blocks: &[Value]) -> Response {
     let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
-    let mut start = block.clone();
-    let (delta, stop) = if block["type"] == "text" {
-        start["text"] = json!("");
-        (json!({"type": "text_delta", "text": block["text"]}), "end_turn")
-    } else {
-        start["input"] = json!({});
-        (json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}), "tool_use")
-    };
     let message = json!({"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m",
         "usage": {"input_tokens": 1, "output_tokens": 1}});
-    let out = [
-        json!({"type": "message_start", "message": message}),
-        json!({"type": "content_block_start", "index": 0, "content_block": start}),
-        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-        json!({"type": "content_block_stop", "index": 0}),
-        json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 1}}),
-        json!({"type": "message_stop"}),
-    ];
-    ([("content-type", "text/event-stream")], out.map(event).concat()).into_response()
+    let mut out = vec![json!({"type": "message_start", "message": message})];
+    let mut stop = "end_turn";
+    for (index, block) in blocks.iter().enumerate() {
+        let mut start = block.clone();
+        let delta = if block["type"] == "text" {
+            start["text"] = json!("");
+            json!({"type": "text_delta", "text": block["text"]})
+        } else {
+            stop = "tool_use";
+            start["input"] = json!({});
+            json!({"type": "input_json_delta", "partial_json": block["input"].to_string()})
+        };
+        out.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        out.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        out.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    out.push(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 1}}));
+    out.push(json!({"type": "message_stop"}));
+    ([("content-type", "text/event-stream")], out.into_iter().map(event).collect::<String>()).into_response()
 }
 
 /// A repository with a rewriter that works apart, and a model for it. Returns its address and who tells of changes.
