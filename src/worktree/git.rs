@@ -19,8 +19,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::WorktreeError;
+use super::scratch::ScratchObjects;
 use super::snapshot::blocking;
-use crate::git::{PrivateSettings, Repository};
+use crate::git::{PrivateSettings, Repository, clone_settings};
 use crate::message::sanitize_line;
 use crate::program::SearchPath;
 
@@ -52,6 +53,8 @@ pub(super) struct Git {
     environment: Vec<(OsString, OsString)>,
     /// The repository, and the settings that it is read with; neither for git on its own.
     at: Option<(Repository, Arc<PrivateSettings>)>,
+    /// Where it writes objects, if not in the repository. They must outlive it.
+    objects: Option<ScratchObjects>,
     cancel: CancellationToken,
 }
 
@@ -85,7 +88,14 @@ impl Git {
     /// Returns git on its own, away from any repository.
     pub(super) fn alone(program: &Path, untrusted: &[&Path], dir: &Path, cancel: &CancellationToken) -> Self {
         let environment = SearchPath::of_process(untrusted).bare_environment();
-        Self { program: program.to_path_buf(), dir: dir.to_path_buf(), environment, at: None, cancel: cancel.clone() }
+        Self {
+            program: program.to_path_buf(),
+            dir: dir.to_path_buf(),
+            environment,
+            at: None,
+            objects: None,
+            cancel: cancel.clone(),
+        }
     }
 
     /// Returns git as it works on a repository.
@@ -103,6 +113,7 @@ impl Git {
             dir: repository.top.clone(),
             environment,
             at: Some((repository, Arc::new(settings))),
+            objects: None,
             cancel: cancel.clone(),
         })
     }
@@ -119,15 +130,60 @@ impl Git {
         Self::on(program, repository, cancel).await
     }
 
-    /// Returns git's folder for all worktrees of the repository.
-    pub(super) fn common_dir(&self) -> Option<&Path> {
-        self.at.as_ref().map(|(repository, _)| repository.common_dir.as_path())
+    /// Returns the same git as it works on these files, with this folder of git's.
+    pub(super) async fn elsewhere(&self, root: &Path, git_dir: &Path) -> Result<Self, WorktreeError> {
+        Self::linked(&self.program, root, git_dir, &self.cancel).await
+    }
+
+    pub(super) fn repository(&self) -> Result<&Repository, WorktreeError> {
+        let found = self.at.as_ref().map(|(repository, _)| repository);
+        found.ok_or_else(|| WorktreeError::NoRepository { cwd: self.dir.clone() })
+    }
+
+    /// Returns the settings of a repository of its own that borrows the objects of this one.
+    pub(super) async fn clone_settings(&self) -> Result<String, WorktreeError> {
+        let repository = self.repository()?;
+        let search = SearchPath::of_process(&repository.checkouts());
+        Ok(clone_settings(&self.program, &search, repository).await?)
+    }
+
+    /// Checks that git follows no link when it writes objects, or this ref.
+    pub(super) async fn check_writes(&self, reference: Option<String>) -> Result<(), WorktreeError> {
+        let repository = self.repository()?.clone();
+        blocking(move || Ok(repository.check_writes(reference.as_deref())?)).await
+    }
+
+    /// Returns `true` if a branch is checked out in some worktree.
+    pub(super) async fn is_checked_out(&self, reference: String) -> Result<bool, WorktreeError> {
+        let repository = self.repository()?.clone();
+        blocking(move || Ok(repository.is_checked_out(&reference))).await
     }
 
     /// Returns the same git with an index of our own, so that the user's stays as it is.
     pub(super) fn with_index(&self, index: &Path) -> Self {
+        self.with("GIT_INDEX_FILE", index)
+    }
+
+    /// Returns the same git with other files.
+    pub(super) fn with_files(&self, root: &Path) -> Self {
+        Self { dir: root.to_path_buf(), ..self.with("GIT_WORK_TREE", root) }
+    }
+
+    /// Returns the same git, which writes its objects there.
+    pub(super) fn with_objects(&self, objects: &ScratchObjects) -> Self {
+        let mut git = self.with("GIT_OBJECT_DIRECTORY", objects.objects());
+        git.objects = Some(objects.clone());
+        git
+    }
+
+    /// Returns the same git, to which an object is what its name says.
+    pub(super) fn without_replaced_objects(&self) -> Self {
+        self.with("GIT_NO_REPLACE_OBJECTS", "1")
+    }
+
+    fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
         let mut git = self.clone();
-        git.environment.push(("GIT_INDEX_FILE".into(), index.into()));
+        git.environment.push((name.into(), value.into()));
         git
     }
 

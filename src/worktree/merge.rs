@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::acted;
 use super::changes::{self, ChangedFile, WorktreeChangeKind};
 use super::git::Git;
+use super::shared_clone::take_over;
 use super::snapshot::{Snapshot, Untracked, blocking, path_of};
+use super::state::FilesState;
 use super::{UNTRACKED_BYTES, Worktree, WorktreeError, Worktrees, commit_of};
 use crate::message::sanitize_line;
 
@@ -43,7 +45,8 @@ pub struct Conflict {
 impl Worktrees {
     /// Merges what was done in a worktree into the files of the project as they are now, and removes the worktree. Its
     /// agent must have ended. Returns an error if git or a disk fails, if files of the project would be overwritten, or
-    /// if the worktree holds what cannot be merged, or what other programs act on and is not among the `agreed`. Nothing is changed then, except as [`WorktreeError::Half`] says.
+    /// if the worktree holds what cannot be merged, or what other programs act on and is not among the `agreed`. Nothing is
+    /// changed then, except as [`WorktreeError::Half`] says.
     pub async fn merge(
         &self,
         worktree: &Worktree,
@@ -51,12 +54,15 @@ impl Worktrees {
         cancel: &CancellationToken,
     ) -> Result<Merged, WorktreeError> {
         let _one = self.claim.lock().await;
-        let (theirs, _) = self.state_of(worktree, cancel).await?;
-        check(worktree, &theirs).await?;
+        let state = FilesState::take(self, worktree, cancel).await?;
+        check(worktree, &state).await?;
+        let theirs = &state.snapshot;
         let (repository, _) = Self::place_of(&worktree.repository).await?;
         let git = self.git_on(repository, cancel).await?;
         let untracked = Untracked::UpTo(UNTRACKED_BYTES);
-        let ours = Snapshot::take(&git, &worktree.repository, &worktree.claim.folder, untracked).await?;
+        // What is joined is not the repository's yet, and most of it never will be.
+        let joining = git.with_objects(&state.objects);
+        let ours = Snapshot::take(&joining, &worktree.repository, &worktree.claim.folder, untracked).await?;
         let (before, their_commit) = (ours.commit(&worktree.base).await?, theirs.commit(&worktree.base).await?);
         let special = need_a_program(&ours.git, [&worktree.base, &ours.tree, &theirs.tree]).await?;
         if !special.is_empty() {
@@ -68,24 +74,23 @@ impl Worktrees {
         };
         let files = changes::names(&ours.git, &ours.tree, &tree, &worktree.repository).await?;
         acted::check(&ours.git, (&tree, &files), &worktree.repository, agreed).await?;
-        write(&ours, &tree, &files, worktree, before).await?;
+        write((&git, &ours), &tree, &files, worktree, before).await?;
         let leftover = self.remove(worktree).await.err();
         Ok(Merged::Done { files, leftover })
     }
 }
 
 /// Refuses a worktree of which a merge would lose something.
-async fn check(worktree: &Worktree, state: &Snapshot) -> Result<(), WorktreeError> {
-    let git = &state.git;
-    let changed = changes::names(git, &worktree.base, &state.tree, &worktree.root).await?;
+async fn check(worktree: &Worktree, FilesState { snapshot, own, .. }: &FilesState) -> Result<(), WorktreeError> {
+    let changed = changes::names(&snapshot.git, &worktree.base, &snapshot.tree, &worktree.root).await?;
     let repositories =
         changed.into_iter().filter(|file| file.kind == WorktreeChangeKind::Repository).map(|file| file.path);
-    let folders: Vec<PathBuf> = state.nested.iter().cloned().chain(repositories).collect();
+    let folders: Vec<PathBuf> = snapshot.nested.iter().cloned().chain(repositories).collect();
     if !folders.is_empty() {
         return Err(WorktreeError::Nested { folders });
     }
-    if let Some(tip) = commit_of(git, &worktree.reference()).await? {
-        let call = git.call("comparing branches").args(["merge-base", "--is-ancestor", &tip, "HEAD"]);
+    if let Some(tip) = commit_of(own, &worktree.reference()).await? {
+        let call = own.call("comparing branches").args(["merge-base", "--is-ancestor", &tip, "HEAD"]);
         if call.answer().await?.code != Some(0) {
             return Err(WorktreeError::OffBranch { branch: worktree.branch.clone() });
         }
@@ -176,7 +181,7 @@ fn words(kind: &str) -> &'static str {
 /// Makes the files of the project the joined ones. git knows from the snapshot how each file was, and refuses before it
 /// writes if one is different by now, or if one that it does not know stands in the way.
 async fn write(
-    ours: &Snapshot,
+    (git, ours): (&Git, &Snapshot),
     tree: &str,
     files: &[ChangedFile],
     worktree: &Worktree,
@@ -190,6 +195,8 @@ async fn write(
     if trial.code != Some(0) {
         return Err(WorktreeError::InTheWay { said: trial.said });
     }
+    // The user undoes by it what would be half a merge.
+    take_over(git, &ours.git, &before, worktree).await?;
     let (files, root) = (files.to_vec(), worktree.repository.clone());
     blocking(move || match in_the_way(&files, &root) {
         Some(path) => Err(WorktreeError::InTheWay { said: sanitize_line(&path.to_string_lossy()).into_owned() }),

@@ -3,13 +3,18 @@
 //! Owns their making, what is seen of their changes, and how they end: removed, merged or discarded. Leaves agents, panes
 //! and permissions to others: it knows paths, names and git. Invariants: nothing of the user's is touched but by a merge,
 //! and a merge writes either all of its files or none, over none that changed meanwhile; nothing that an agent did is
-//! removed but by a merge or on demand, except files that are ignored; git runs no program of the repository's.
+//! removed but by a merge or on demand, except files that are ignored; git runs no program of the repository's, and writes
+//! through no link in it.
+//!
+//! Each has a repository of its own, which borrows the objects of the project's: what an agent does with branches, tags and
+//! its stash stays there. In the project, one branch keeps the base, and gets the agent's commits when the agent has ended.
 //!
 //! A worktree begins with what the user sees: the last commit and, where files differ from it, a snapshot of them. What is
 //! ignored is not in it. A merge joins three states, the base, the worktree and the project's files as they are, by git's
 //! own rules, and leaves the result uncommitted.
 
 mod acted;
+mod branch;
 mod carried;
 mod changes;
 mod error;
@@ -17,7 +22,10 @@ mod git;
 mod merge;
 mod orphans;
 mod place;
+mod scratch;
+mod shared_clone;
 mod snapshot;
+mod state;
 
 pub use acted::ActMark;
 pub use carried::{CarriedFolder, ReceivedFolder, is_too_much};
@@ -26,7 +34,6 @@ pub use error::WorktreeError;
 pub use merge::{Conflict, Merged};
 pub use orphans::{Orphan, Orphans};
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use tokio::sync::{Mutex, MutexGuard};
@@ -38,6 +45,7 @@ use crate::program::SearchPath;
 use git::Git;
 use place::{Claim, WorktreeRecord};
 use snapshot::{Snapshot, Untracked, blocking};
+use state::FilesState;
 
 /// Begins the name of every branch.
 const BRANCHES: &str = "belvedere";
@@ -109,6 +117,7 @@ impl Worktrees {
         self.check_version(&found, cancel).await?;
         let repository = found.top.clone();
         let git = self.git_on(found, cancel).await?;
+        git.check_writes(None).await?;
         let head = git.call("finding the last commit").args(["rev-parse", "--verify", "-q", "HEAD^{commit}"]);
         let head = head.answer().await?;
         if head.code != Some(0) {
@@ -127,12 +136,12 @@ impl Worktrees {
         let name = claim.free_name(name, |name| {
             !taken.lines().any(|line| line.strip_prefix("refs/heads/") == Some(&branch_of(name)))
         });
-        let record = WorktreeRecord { repository, inside, branch: branch_of(&name), base, git_dir: None };
+        let record = WorktreeRecord { repository, inside, branch: branch_of(&name), base, tip: None, git_dir: None };
         claim.keep(&name, &record)?;
         match check_out(&git, &claim, &name, record.clone()).await {
             Ok(worktree) => Ok(worktree),
             Err(error) => {
-                let _ = self.undo(&claim, &name, &record.repository, &record.branch).await;
+                let _ = self.undo(&claim, &name, &record).await;
                 Err(error)
             }
         }
@@ -145,7 +154,7 @@ impl Worktrees {
         worktree: &Worktree,
         cancel: &CancellationToken,
     ) -> Result<WorktreeChanges, WorktreeError> {
-        let (snapshot, commits) = self.state_of(worktree, cancel).await?;
+        let FilesState { snapshot, commits, .. } = FilesState::take(self, worktree, cancel).await?;
         let files = changes::between(&snapshot.git, &worktree.base, &snapshot.tree, &worktree.root).await?;
         Ok(WorktreeChanges { files, commits, nested: snapshot.nested })
     }
@@ -156,6 +165,7 @@ impl Worktrees {
         let _one = self.claim.lock().await;
         let changes = self.changes(worktree, cancel).await?;
         if !changes.is_empty() {
+            self.publish(worktree, cancel).await?;
             return Ok(WorktreeEnd::Kept(changes));
         }
         self.remove(worktree).await?;
@@ -222,49 +232,38 @@ impl Worktrees {
         Ok(made)
     }
 
-    /// Takes the state of a worktree, and counts the commits made in it.
-    async fn state_of(
-        &self,
-        worktree: &Worktree,
-        cancel: &CancellationToken,
-    ) -> Result<(Snapshot, usize), WorktreeError> {
-        if !worktree.root.is_dir() {
-            return Err(WorktreeError::Gone { root: worktree.root.clone(), branch: worktree.branch.clone() });
-        }
-        let program = self.program(&[&worktree.root, &worktree.repository])?;
-        let git = Git::linked(&program, &worktree.root, &worktree.git_dir, cancel).await?;
-        let snapshot = Snapshot::take(&git, &worktree.root, &worktree.claim.folder, Untracked::All).await?;
-        let mut tips = Vec::new();
-        for name in ["HEAD", &worktree.reference()] {
-            tips.extend(commit_of(&git, name).await?);
-        }
-        let count = git.call("counting commits").args(["rev-list", "--count"]).args(tips);
-        let count = count.arg(format!("^{}", worktree.base)).line().await?;
-        Ok((snapshot, count.parse().unwrap_or_default()))
-    }
-
     async fn remove(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
-        self.undo(&worktree.claim, &worktree.name, &worktree.repository, &worktree.branch).await
+        let record = worktree.claim.record(&worktree.name)?;
+        self.undo(&worktree.claim, &worktree.name, &record).await
     }
 
     /// Removes a worktree, its branch and its record. A stop does not interrupt this.
-    async fn undo(&self, claim: &Claim, name: &str, repository: &Path, branch: &str) -> Result<(), WorktreeError> {
-        self.unlink(claim, name, repository).await?;
-        if let Some(git) = self.origin(repository, &CancellationToken::new()).await?
-            && commit_of(&git, &format!("refs/heads/{branch}")).await?.is_some()
-        {
-            git.call("removing the branch").args(["branch", "-q", "-D", "--", branch]).run().await?;
+    async fn undo(&self, claim: &Claim, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
+        let is_linked = claim.is_linked(name, record);
+        self.remove_files(claim, name, record).await?;
+        if let Some(git) = self.origin(&record.repository, &CancellationToken::new()).await? {
+            if !is_linked {
+                branch::remove(&git, record).await?;
+            } else if commit_of(&git, &record.reference()).await?.is_some() {
+                git.check_writes(Some(record.reference())).await?;
+                let call = git.call("removing the branch").args(["branch", "-q", "-D", "--"]);
+                call.arg(&record.branch).run().await?;
+            }
         }
         claim.forget(name);
         Ok(())
     }
 
     /// Removes the files of a worktree, and what git knows of it.
-    async fn unlink(&self, claim: &Claim, name: &str, repository: &Path) -> Result<(), WorktreeError> {
-        let root = claim.root_of(name);
+    async fn remove_files(&self, claim: &Claim, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
+        let is_linked = claim.is_linked(name, record);
+        let (root, clone) = (claim.root_of(name), claim.clone_of(name));
         let folder = root.clone();
-        blocking(move || place::remove_folder(&folder)).await?;
-        let Some(git) = self.origin(repository, &CancellationToken::new()).await? else { return Ok(()) };
+        blocking(move || [folder, clone].iter().try_for_each(|folder| place::remove_folder(folder))).await?;
+        let Some(git) = self.origin(&record.repository, &CancellationToken::new()).await?.filter(|_| is_linked) else {
+            return Ok(());
+        };
+        git.check_writes(None).await?;
         // A single worktree is forgotten only once its folder is missing; pruning would take the user's own with it.
         let call = git.call("removing a worktree").args(["worktree", "remove", "--force", "--force", "--"]);
         let answer = call.arg(&root).answer().await?;
@@ -302,40 +301,27 @@ impl Worktree {
     fn reference(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
+
+    /// Returns `true` if it has a repository of its own. Those of earlier versions were linked to the project's.
+    fn has_clone(&self) -> bool {
+        self.git_dir == self.claim.clone_of(&self.name)
+    }
 }
 
-/// Makes a worktree, and says where git keeps what it knows of it.
+/// Makes a worktree, and keeps where git's folder for it is.
 async fn check_out(git: &Git, claim: &Claim, name: &str, record: WorktreeRecord) -> Result<Worktree, WorktreeError> {
-    let root = claim.root_of(name);
-    let common = git.common_dir().unwrap_or(&root).to_path_buf();
-    let folder = common.join("worktrees");
-    blocking(move || std::fs::create_dir_all(&folder).map_err(WorktreeError::disk(&folder, "created"))).await?;
-    let call = git.call("making a worktree").args(["worktree", "add", "--no-track", "-b", &record.branch]);
-    call.arg("--").arg(&root).arg(&record.base).run().await?;
-    let place = root.clone();
-    let git_dir = blocking(move || own_pointer(&place, &common)).await?;
-    let record = WorktreeRecord { git_dir: Some(git_dir.clone()), ..record };
+    branch::make(git, &record).await?;
+    let git_dir = shared_clone::make(git, claim, name, &record).await?;
+    let record = WorktreeRecord { git_dir: Some(git_dir), ..record };
     let (claim, name) = (claim.clone(), name.to_owned());
     blocking(move || {
         // An ignored or empty folder is not in the commit.
-        let cwd = root.join(&record.inside);
+        let cwd = claim.root_of(&name).join(&record.inside);
         std::fs::create_dir_all(&cwd).map_err(WorktreeError::disk(&cwd, "created"))?;
         claim.keep(&name, &record)?;
         Worktree::of(claim, name, record).ok_or(WorktreeError::NoFiles { cwd })
     })
     .await
-}
-
-/// Makes the `.git` file of a new worktree name git's own folder for it; git has put our private one there. Returns the
-/// folder.
-fn own_pointer(root: &Path, common: &Path) -> Result<PathBuf, WorktreeError> {
-    let path = root.join(".git");
-    let text = std::fs::read_to_string(&path).map_err(WorktreeError::disk(&path, "read"))?;
-    let name = Path::new(text.trim_end()).file_name().unwrap_or_default();
-    let git_dir = common.join("worktrees").join(name);
-    let pointer = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
-    std::fs::write(&path, pointer).map_err(WorktreeError::disk(&path, "written"))?;
-    Ok(git_dir)
 }
 
 /// Returns the commit to begin with: the last one, or a snapshot of the files if they differ from it.

@@ -79,11 +79,15 @@ impl Worktrees {
         }
         let Some(worktree) = Worktree::of(claim.clone(), name.to_owned(), record.clone()) else {
             // It was never handed to an agent.
-            return self.undo(claim, name, &record.repository, &record.branch).await.map(|()| None);
+            return self.undo(claim, name, &record).await.map(|()| None);
         };
         let changes = self.changes(&worktree, cancel).await?;
         if changes.is_empty() {
-            return self.undo(claim, name, &record.repository, &record.branch).await.map(|()| None);
+            return self.undo(claim, name, &record).await.map(|()| None);
+        }
+        if let Err(error) = self.publish(&worktree, cancel).await {
+            // Its files can be merged all the same.
+            tracing::warn!(branch = worktree.branch, "the commits in a worktree cannot be taken over: {error}");
         }
         Ok(Some((worktree, changes)))
     }
@@ -96,14 +100,19 @@ impl Worktrees {
         record: &WorktreeRecord,
         cancel: &CancellationToken,
     ) -> Result<(), WorktreeError> {
+        if let Some(worktree) = Worktree::of(claim.clone(), name.to_owned(), record.clone())
+            && claim.clone_of(name).is_dir()
+        {
+            self.publish(&worktree, cancel).await?;
+        }
         let tip = match self.origin(&record.repository, cancel).await? {
-            Some(git) => commit_of(&git, &format!("refs/heads/{}", record.branch)).await?,
+            Some(git) => commit_of(&git, &record.reference()).await?,
             None => None,
         };
         if tip.is_none_or(|tip| tip == record.base) {
-            return self.undo(claim, name, &record.repository, &record.branch).await;
+            return self.undo(claim, name, record).await;
         }
-        self.unlink(claim, name, &record.repository).await?;
+        self.remove_files(claim, name, record).await?;
         claim.forget(name);
         Ok(())
     }

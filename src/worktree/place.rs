@@ -42,8 +42,18 @@ pub(super) struct WorktreeRecord {
     pub(super) inside: PathBuf,
     pub(super) branch: String,
     pub(super) base: String,
+    /// What the branch in the project was last brought to, if that was not the base.
+    #[serde(default)]
+    pub(super) tip: Option<String>,
     /// git's folder for it; absent while it is being made.
     pub(super) git_dir: Option<PathBuf>,
+}
+
+impl WorktreeRecord {
+    /// Returns the whole name of the branch.
+    pub(super) fn reference(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
 }
 
 impl Claim {
@@ -93,12 +103,30 @@ impl Claim {
     pub(super) fn free_name(&self, wish: &str, is_free: impl Fn(&str) -> bool) -> String {
         let wish = file_name(wish, "agent");
         let numbered = (2_usize..).map(|number| format!("{wish}-{number}"));
-        let is_free = |name: &String| !self.record_of(name).exists() && !self.root_of(name).exists() && is_free(name);
+        let is_there =
+            |name: &str| [self.record_of(name), self.root_of(name), self.clone_of(name)].iter().any(|at| at.exists());
+        let is_free = |name: &String| !is_there(name) && is_free(name);
         std::iter::once(wish.clone()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
     pub(super) fn root_of(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// Returns the folder of git's for a worktree. No name of a worktree has a dot.
+    pub(super) fn clone_of(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.git"))
+    }
+
+    /// Returns `true` if a worktree is linked to the repository of the project, as those of earlier versions are.
+    pub(super) fn is_linked(&self, name: &str, record: &WorktreeRecord) -> bool {
+        let clone = self.clone_of(name);
+        record.git_dir.as_ref().map_or_else(|| !clone.exists(), |git_dir| *git_dir != clone)
+    }
+
+    /// Returns the index as it was when a worktree was made.
+    pub(super) fn index_of(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.index"))
     }
 
     fn record_of(&self, name: &str) -> PathBuf {
@@ -125,8 +153,10 @@ impl Claim {
     }
 
     pub(super) fn forget(&self, name: &str) {
-        // A record that stays leads to nothing, and is cleaned up at the next start.
-        let _ = std::fs::remove_file(self.record_of(name));
+        // What stays leads to nothing, and is cleaned up at the next start.
+        for path in [self.index_of(name), self.record_of(name)] {
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// Removes the folder and its lock if no worktree is left in it. The folder of a session goes with its program's

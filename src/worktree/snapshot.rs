@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::WorktreeError;
@@ -121,17 +122,30 @@ fn copy_index(index: &Path, folder: &Path) -> Result<(TemporaryFolder, PathBuf, 
     let scratch = TemporaryFolder::within(folder, SCRATCH);
     let scratch = scratch.map_err(WorktreeError::disk(folder, "written to"))?;
     let copy = scratch.path().join("index");
-    let error = |source| WorktreeError::Disk { path: copy.clone(), act: "written", source };
-    let mut old = match File::open(index) {
-        Ok(old) => old,
+    match index.metadata() {
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok((scratch, copy, false)),
-        Err(source) => return Err(WorktreeError::disk(index, "read")(source)),
-    };
-    let mut new = File::create(&copy).map_err(error)?;
-    io::copy(&mut old, &mut new).map_err(error)?;
-    let written = old.metadata().and_then(|facts| facts.modified()).map_err(WorktreeError::disk(index, "read"))?;
-    new.set_modified(written).map_err(error)?;
+        _ => copy_with_time(index, &copy)?,
+    }
     Ok((scratch, copy, true))
+}
+
+/// Copies a plain file with the time it was written at.
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> Result<(), WorktreeError> {
+    // A pipe that lies there must not hold the program up.
+    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+    let old = OpenOptions::new().read(true).custom_flags(flags).open(from);
+    let mut old = old.map_err(WorktreeError::disk(from, "read"))?;
+    let facts = old.metadata().map_err(WorktreeError::disk(from, "read"))?;
+    if !facts.is_file() {
+        return Err(WorktreeError::disk(from, "read")(io::ErrorKind::InvalidInput.into()));
+    }
+    let written = facts.modified().map_err(WorktreeError::disk(from, "read"))?;
+    let mut write = || {
+        let mut new = File::create(to)?;
+        io::copy(&mut old, &mut new)?;
+        new.set_modified(written)
+    };
+    write().map_err(WorktreeError::disk(to, "written"))
 }
 
 fn size_of(path: &Path) -> u64 {

@@ -294,7 +294,8 @@ impl Workspace {
             "# You work in your own git worktree\n\nIt is a checkout of the project at `{root}`, on branch \
             `{branch}`. Your changes reach the project only when the user merges them, after you end. You need not \
             commit; do not merge, push or switch branches. Use relative paths, or paths under `{root}`; the project's \
-            own folder `{origin}` and other agents' worktrees are off limits. Where your task names paths under \
+            own folder `{origin}` and other agents' worktrees are off limits. Its git repository is yours alone: it \
+            knows the project's branches, tags and remotes, and what you do with them there stays there. Where your task names paths under \
             `{origin}`, use the same files in your worktree. Files that git ignores, such as build output and \
             installed packages, are not in it.",
             root = self.worktree.root.display(),

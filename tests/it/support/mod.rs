@@ -84,9 +84,18 @@ pub(crate) async fn sandboxed_without(
     denied: DeniedPaths,
     hosts: &[&str],
 ) -> Option<(Sandbox, Shell)> {
-    let home = Some(folder.join("home"));
+    sandboxed_at(folder, SandboxPlaces { denied, ..SandboxPlaces::default() }, hosts).await
+}
+
+/// Returns the same with more said of its places.
+pub(crate) async fn sandboxed_at(
+    folder: &std::path::Path,
+    places: SandboxPlaces,
+    hosts: &[&str],
+) -> Option<(Sandbox, Shell)> {
+    let denied = places.denied.clone();
     let has_own_tmp = !folder.starts_with("/tmp");
-    let places = SandboxPlaces { home, denied: denied.clone(), has_own_tmp, ..SandboxPlaces::default() };
+    let places = SandboxPlaces { home: Some(folder.join("home")), has_own_tmp, ..places };
     let hosts = Hosts::new(hosts.iter().map(|host| (*host).to_owned()));
     let sandbox = Sandbox::new(places, folder.join("cache"), hosts, true).unwrap();
     let shell = shell().without(denied).with_sandbox(sandbox.clone());

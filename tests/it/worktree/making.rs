@@ -157,7 +157,11 @@ async fn a_stop_leaves_nothing_behind() {
     assert!(matches!(error, WorktreeError::Cancelled), "{error}");
     // In the middle of the checkout.
     let slow = repo.top().join("slow");
-    put(&repo.top(), "slow", "#!/bin/sh\ngit \"$@\" || exit\ncase $2 in add) touch \"$0.here\"; sleep 60;; esac\n");
+    put(
+        &repo.top(),
+        "slow",
+        "#!/bin/sh\ngit \"$@\" || exit\ncase $1 in read-tree) touch \"$0.here\"; sleep 60;; esac\n",
+    );
     allow_execution(&slow);
     let trees = Worktrees::new(repo.state(), "s").with_program(slow.clone());
     let (token, root) = (go_on(), repo.root());

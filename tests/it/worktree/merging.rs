@@ -299,7 +299,7 @@ async fn no_right_and_no_file_is_lost_by_a_worktree_that_cannot_be_removed() {
     put(
         &repo.top(),
         "stuck",
-        "#!/bin/sh\ncase \"$1 $2\" in 'worktree remove') echo stuck >&2; exit 1;; esac\nexec git \"$@\"\n",
+        "#!/bin/sh\ncase \"$1 $2\" in 'update-ref -d') echo stuck >&2; exit 1;; esac\nexec git \"$@\"\n",
     );
     allow_execution(&stuck);
     let trees = Worktrees::new(repo.state(), "other").with_program(stuck);

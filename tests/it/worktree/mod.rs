@@ -4,9 +4,12 @@ mod acted;
 mod carried;
 mod chance;
 mod hostile;
+mod hostile_clone;
+mod links;
 mod making;
 mod merging;
 mod orphans;
+mod own_repository;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

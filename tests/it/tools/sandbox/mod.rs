@@ -7,6 +7,7 @@ mod proxy;
 mod repository;
 mod seatbelt;
 mod status;
+mod worktree;
 mod world;
 
 use belvedere::permission::{AccessKind, Confinement};
