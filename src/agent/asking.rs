@@ -14,7 +14,7 @@ use super::{Agent, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
 use crate::hook::HookPermission;
 use crate::message::INTERRUPTED;
-use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
+use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Evaluation, Preview};
 use crate::tool::{Args, ToolOutput};
 
 pub(super) struct AccessQuestion<'a> {
@@ -66,13 +66,11 @@ impl From<ToolOutput> for NotAllowed {
 
 /// Decides as rules and modes do, and then as hooks do: they may ask where nobody would, and allow what would only be asked
 /// about, unless a rule asks.
-fn decide(agent: &Agent, question: &AccessQuestion<'_>) -> Decision {
-    match (agent.permissions.decide(&question.access), question.by_hook) {
+fn decide(evaluation: &Evaluation, question: &AccessQuestion<'_>) -> Decision {
+    match (&evaluation.decision, question.by_hook) {
         (Decision::Allow, Some(HookPermission::Ask)) => Decision::Ask,
-        (Decision::Ask, Some(HookPermission::Allow)) if agent.permissions.let_hook_allow(&question.access) => {
-            Decision::Allow
-        }
-        (decision, _) => decision,
+        (Decision::Ask, Some(HookPermission::Allow)) if evaluation.hook_may_allow => Decision::Allow,
+        (decision, _) => decision.clone(),
     }
 }
 
@@ -84,7 +82,8 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
     }
     // From before the decision, so that no change after it is missed.
     let changes = agent.permissions.changes();
-    match decide(agent, &question) {
+    let evaluation = agent.permissions.evaluate(&question.access);
+    match decide(&evaluation, &question) {
         Decision::Allow => return Ok(()),
         Decision::Deny(reason) => {
             return Err(refused(run, question, reason).await.into());
@@ -100,7 +99,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         if let Some(input) = verdict.updated_input.filter(|_| question.may_change) {
             return Err(NotAllowed::Changed(ChangedInput { input, is_allowed: is_allowed && !question.is_forced() }));
         }
-        if is_allowed && !question.is_forced() && agent.permissions.let_hook_allow(&question.access) {
+        if is_allowed && !question.is_forced() && evaluation.hook_may_allow {
             return Ok(());
         }
         if agent.work.cause().is_some() {
@@ -113,7 +112,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
     }
     let id = ApprovalId::new(agent.id, call_id);
     let is_forced = question.is_forced();
-    let grant = agent.permissions.offer(&question.access).filter(|_| !is_forced);
+    let grant = evaluation.offer.clone().filter(|_| !is_forced);
     let by_hook = is_forced.then(|| match question.reason.as_deref() {
         None | Some("") => "a hook asks".to_owned(),
         Some(why) => format!("a hook asks: {why}"),
@@ -125,8 +124,11 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         title: question.title,
         preview: question.preview,
         grant: grant.clone(),
-        reason: by_hook
-            .unwrap_or_else(|| question.outside.map_or_else(|| agent.permissions.reason(&access), str::to_owned)),
+        reason: by_hook.unwrap_or_else(|| match question.outside {
+            Some(outside) if !evaluation.because.is_rule() => outside.to_owned(),
+            Some(outside) => format!("{}; {outside}", evaluation.because.words()),
+            None => evaluation.because.words(),
+        }),
     };
     let ask = agent.approver.ask(request.clone());
     run.emit(ToolEvent::ApprovalRequested { request }).await;

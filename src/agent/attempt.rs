@@ -267,7 +267,7 @@ async fn attempt(
     };
     let access = Access::new(tool.name(), plan.access).of_kind(tool.kind()).named(plan.named);
     let is_first = matches!(before, Before::Nothing);
-    if is_first && access.unconfined().is_some_and(|open| agent.permissions.decide(&open) == Decision::Allow) {
+    if is_first && agent.permissions.outside_if_allowed(&access).is_some() {
         return Attempt::Outside;
     }
     if let Some(failure) = plan.failure

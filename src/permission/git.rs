@@ -7,6 +7,7 @@ use super::Confinement;
 use super::commands::base_name;
 use super::grants::{is_simple, shell_words, trimmed};
 use super::options::is_among;
+use super::syntax::Word;
 
 /// Commands that only read.
 #[rustfmt::skip]
@@ -116,4 +117,70 @@ fn operands_are_harmless(sub: &str, own: &[&str], rest: &[&str]) -> bool {
         }
         _ => true,
     }
+}
+
+/// Settings that name no program and give no command another meaning.
+const HARMLESS_SETTINGS: [&str; 16] = [
+    "advice.",
+    "color.",
+    "column.",
+    "commit.gpgsign",
+    "core.abbrev",
+    "core.autocrlf",
+    "core.quotepath",
+    "diff.renames",
+    "gc.auto",
+    "http.version",
+    "init.defaultbranch",
+    "log.",
+    "protocol.version",
+    "pull.rebase",
+    "push.default",
+    "user.",
+];
+
+/// Returns the words of git with its command behind the name, without what stands between them, and why git may run what
+/// those do not say.
+pub(super) fn plain_words(mut words: Vec<Word>) -> (Vec<Word>, Option<&'static str>) {
+    const VALUED: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
+    const ALONE: [&str; 13] = [
+        "-p",
+        "-P",
+        "--paginate",
+        "--no-pager",
+        "--no-replace-objects",
+        "--bare",
+        "--literal-pathspecs",
+        "--glob-pathspecs",
+        "--noglob-pathspecs",
+        "--icase-pathspecs",
+        "--no-optional-locks",
+        "--no-lazy-fetch",
+        "--no-advice",
+    ];
+    let (mut at, mut why) = (1, None);
+    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
+        let name = word.text.split('=').next().unwrap_or_default();
+        let value = match word.text.split_once('=') {
+            Some((_, value)) if name.starts_with("--") => value.to_owned(),
+            _ => words.get(at + 1).map(|word| word.text.clone()).unwrap_or_default(),
+        };
+        let is_setting = word.text == "-c" || name == "--config-env";
+        if (is_setting && !is_harmless_setting(&value)) || name == "--exec-path" && word.text.contains('=') {
+            why = Some("git is given settings, which may name programs");
+        }
+        at += match () {
+            () if VALUED.contains(&word.text.as_str()) => 2,
+            () if ALONE.contains(&name) || (VALUED.contains(&name) && name.starts_with("--")) => 1,
+            // It is not known whether the next word belongs to it.
+            () => return (words, why),
+        };
+    }
+    words.drain(1..at.min(words.len()));
+    (words, why)
+}
+
+fn is_harmless_setting(setting: &str) -> bool {
+    let name = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    HARMLESS_SETTINGS.iter().any(|known| if known.ends_with('.') { name.starts_with(known) } else { name == *known })
 }

@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::ruleset::{RuleSet, Ruling};
-use super::{Access, Permissions, State};
+use super::Permissions;
+use super::ruleset::RuleSet;
 
 /// The rules lent to one agent.
 #[derive(Debug, Clone, Default)]
@@ -30,11 +30,5 @@ impl Permissions {
     #[must_use]
     pub fn lent(&self) -> RuleSet {
         self.lent.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns `true` if what is lent allows an access about which no rule of the settings says anything.
-    pub(super) fn is_lent(&self, state: &State, access: &Access) -> bool {
-        matches!(state.ruleset.judge(access, &state.project), Ruling::Nothing)
-            && matches!(self.lent().judge(access, &state.project), Ruling::Allowed(_))
     }
 }

@@ -5,20 +5,24 @@
 
 mod access;
 mod approver;
-mod by_hook;
 mod commands;
 mod decision;
+mod evaluation;
 mod fence;
 mod git;
 mod globs;
 mod grants;
+mod heredocs;
 mod holder;
 mod lent;
+mod line;
 mod mode;
 mod options;
 mod owner;
+mod pattern;
 mod project;
 mod questions;
+mod reader;
 mod readers;
 mod reading;
 mod rule;
@@ -26,13 +30,16 @@ mod rules;
 mod ruleset;
 mod sed;
 mod shell;
+mod signs;
 mod status;
 mod syntax;
+mod table;
 mod trust;
 
 pub use access::{Access, AccessKind, Confinement, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview, REPORT_QUESTION};
 pub use decision::decide;
+pub use evaluation::{Because, Evaluation};
 pub use fence::Fence;
 pub use git::is_git_query;
 pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants, shell_words};
@@ -54,8 +61,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{mpsc, watch};
-
-use ruleset::Ruling;
 
 use crate::message::HostPort;
 
@@ -93,6 +98,7 @@ pub struct Permissions {
     own_folder: Option<Project>,
     lent: lent::Lent,
     fence: Option<Arc<Fence>>,
+    lines: line::ShellLines,
 }
 
 #[derive(Debug)]
@@ -101,25 +107,6 @@ struct State {
     mode: PermissionMode,
     grants: Grants,
     ruleset: RuleSet,
-}
-
-impl State {
-    /// Decides as the rules of the settings do and, where they say nothing, as the mode and the answers do.
-    fn decide(&self, mode: PermissionMode, holder: &Holder, access: &Access) -> Decision {
-        let otherwise = || decide(mode, (&self.grants, holder), &self.project, access);
-        match self.ruleset.judge(access, &self.project) {
-            Ruling::Denied(rule) => Decision::Deny(format!("Not allowed here: {rule}. Continue without it.")),
-            Ruling::Asked(_) | Ruling::Unclear(..) => match otherwise() {
-                Decision::Allow => Decision::Ask,
-                decision => decision,
-            },
-            Ruling::Allowed(_) => match otherwise() {
-                Decision::Ask => Decision::Allow,
-                decision => decision,
-            },
-            Ruling::Nothing => otherwise(),
-        }
-    }
 }
 
 impl Permissions {
@@ -136,6 +123,7 @@ impl Permissions {
             own_folder: None,
             lent: lent::Lent::default(),
             fence: None,
+            lines: line::ShellLines::default(),
         }
     }
 
@@ -239,7 +227,11 @@ impl Permissions {
     }
 
     pub fn mode(&self) -> PermissionMode {
-        self.ceiling.stricter(self.state.read().unwrap_or_else(PoisonError::into_inner).mode)
+        self.mode_in(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn mode_in(&self, state: &State) -> PermissionMode {
+        self.ceiling.stricter(state.mode)
     }
 
     /// Puts a mode in force for every decision from now on.
@@ -310,58 +302,6 @@ impl Permissions {
         self.changed.subscribe()
     }
 
-    /// Decides on one access: what the agent's fence or its rules forbid is forbidden in every mode.
-    pub fn decide(&self, access: &Access) -> Decision {
-        self.decide_in(self.mode(), access)
-    }
-
-    /// Decides anew on an access that the user is being asked about. A grant that was given meanwhile allows it, and a
-    /// stricter mode refuses it; a mode that would have let it pass answers no question that is open.
-    pub fn decide_again(&self, access: &Access) -> Decision {
-        self.decide_in(self.mode().stricter(PermissionMode::Default), access)
-    }
-
-    fn decide_in(&self, mode: PermissionMode, access: &Access) -> Decision {
-        if let Some(run) = access.unreaching() {
-            return match self.decide_in(mode, &run) {
-                refusal @ Decision::Deny(_) => refusal,
-                Decision::Allow | Decision::Ask => {
-                    let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-                    decide(mode, (&state.grants, &self.holder), &state.project, access)
-                }
-            };
-        }
-        if let Some(refusal) = self.fence.as_ref().and_then(|fence| fence.refusal(access))
-            && !self.is_own(access)
-        {
-            return Decision::Deny(refusal);
-        }
-        let access = &*self.as_in_project(access);
-        if let Some(refusal) = self.rules.refusal(access) {
-            return Decision::Deny(refusal);
-        }
-        let access = &*self.as_rules_allow(access);
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        // Rules about paths say nothing of commands, which could read what those keep from the agent.
-        if !self.rules.name_paths_to_read()
-            && state.project.root().is_some()
-            && !matches!(
-                state.ruleset.judge(access, &state.project),
-                Ruling::Denied(_) | Ruling::Asked(_) | Ruling::Unclear(..)
-            )
-            && matches!(
-                &access.kind,
-                AccessKind::Execute { command, confinement: Confinement::Guard } if is_reading(command)
-            )
-        {
-            return Decision::Allow;
-        }
-        match state.decide(mode, &self.holder, access) {
-            Decision::Ask if self.is_own(access) || self.is_lent(&state, access) => Decision::Allow,
-            decision => decision,
-        }
-    }
-
     /// Returns the access of an agent whose rules are about paths: the sandbox knows nothing of those, and a command in
     /// it could read or write what they keep from the agent.
     fn as_rules_allow<'a>(&self, access: &'a Access) -> Cow<'a, Access> {
@@ -392,93 +332,5 @@ impl Permissions {
     /// Returns the access as rules, grants and modes know it: in the project's own paths.
     fn as_in_project<'a>(&self, access: &'a Access) -> Cow<'a, Access> {
         self.fence.as_ref().map_or(Cow::Borrowed(access), |fence| fence.translated(access))
-    }
-
-    /// Says what decides on an access, for people.
-    pub fn explain(&self, access: &Access) -> String {
-        match self.decide(access) {
-            Decision::Deny(why) => return why,
-            Decision::Ask => return self.reason(access),
-            Decision::Allow => {}
-        }
-        let access = &*self.as_in_project(access);
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        if let Ruling::Allowed(rule) = state.ruleset.judge(access, &state.project) {
-            return format!("rule: {rule}");
-        }
-        if let Some(given) = state.grants.covering(access, &state.project, &self.holder) {
-            return format!("answer: {} ({}, {})", given.grant, given.origin.word(), given.holder.words());
-        }
-        let mode = self.ceiling.stricter(state.mode);
-        let why = match &access.kind {
-            AccessKind::Read { path } if state.project.contains(path) => "reading in the project is free",
-            AccessKind::Execute { confinement: Confinement::Sandbox | Confinement::ReadOnlySandbox, .. } => {
-                "it runs in the sandbox"
-            }
-            AccessKind::Execute { command, .. } if is_reading(command) => "it only reads",
-            AccessKind::Nothing | AccessKind::Skill { .. } => "it touches nothing",
-            _ => mode.about(),
-        };
-        format!("mode {}: {why}", mode.word())
-    }
-
-    /// Says what keeps agents of a kind from being started.
-    pub fn refusal_of_kind(&self, kind: &str) -> Option<String> {
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        state.ruleset.denying_kind(kind).map(|rule| format!("rule: {rule}"))
-    }
-
-    /// Says why an access is asked about, for people.
-    pub fn reason(&self, access: &Access) -> String {
-        let access = &*self.as_in_project(access);
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let mode = self.ceiling.stricter(state.mode);
-        let whose = if mode == state.mode { "" } else { " (this agent's own)" };
-        let project = &state.project;
-        match state.ruleset.judge(access, project) {
-            Ruling::Asked(rule) => return format!("rule: {rule}"),
-            Ruling::Unclear(rule, why) => return format!("rule: {rule}; this line might do that: {why}"),
-            Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => {}
-        }
-        let why = match &access.kind {
-            AccessKind::Nothing | AccessKind::Skill { .. } => "this tool always asks",
-            AccessKind::Fetch { .. } => "each host of the web is asked about once",
-            AccessKind::Search { .. } => "the words of a search leave this machine",
-            AccessKind::Start { .. } => "another program works on its own",
-            AccessKind::Call { .. } => "each tool of another program is asked about",
-            _ if project.root().is_none() => "no project here, so everything needs approval",
-            AccessKind::Read { .. } => "outside the project",
-            AccessKind::Write { path } if !project.contains(path) => "outside the project",
-            AccessKind::Write { path } if !project.is_plain_file(path) => "other programs act on this file",
-            AccessKind::Write { .. } => "every edit needs approval",
-            AccessKind::Execute { command, .. }
-                if !grants::is_simple(command) && state.ruleset.name_part_of(command) =>
-            {
-                "your permission covers a part of it only"
-            }
-            AccessKind::Execute { command, .. }
-                if grants::is_simple(command) && state.ruleset.name_beginning_of(command) =>
-            {
-                "only its beginning is allowed; the rest may do harm"
-            }
-            AccessKind::Execute { command, .. } if is_read_only(command) => {
-                "it may reach outside the project or run its programs"
-            }
-            AccessKind::Execute { .. } => "it may modify files",
-            AccessKind::Reach { .. } => "the sandbox has no way to this host",
-        };
-        format!("mode {}{whose}: {why}", mode.word())
-    }
-
-    /// Returns the grant that an answer for the session or the project would add for `access`. Where a rule asks, no
-    /// answer but one for this time is of use.
-    pub fn offer(&self, access: &Access) -> Option<Grant> {
-        let access = &*self.as_in_project(access);
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let run = access.unreaching();
-        match state.ruleset.judge(run.as_ref().unwrap_or(access), &state.project) {
-            Ruling::Asked(_) | Ruling::Unclear(..) => None,
-            Ruling::Denied(_) | Ruling::Allowed(_) | Ruling::Nothing => Grant::for_access(access, &state.project),
-        }
     }
 }

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use super::commands::{Unknown, base_name, behind_runner, check, simple_commands};
+use super::commands::base_name;
 use super::git::is_git_query;
 use super::globs::{below, fixed_part, globs_of, is_below, reaches_below};
 use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
+use super::line::{ShellCommand, ShellLines};
+use super::pattern::{CommandPattern, Match, matches_form};
 use super::readers::doubt_about;
-use super::syntax::{Form, Word};
 use super::{Access, AccessKind, Confinement, Project, ToolKind};
 use crate::message::{canonical_name, is_host_below, loose_name};
 
@@ -34,6 +35,8 @@ pub struct Rule {
     tool: String,
     kind: ToolKind,
     scope: Scope,
+    /// The commands that it is about, if it is about some only.
+    pattern: Option<CommandPattern>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,7 +70,9 @@ pub(super) enum Verdict {
     Forbidden,
     /// The line is clear, but a program in it may do more than the line says.
     Uncertain(&'static str),
-    /// The line cannot be read, for this reason.
+    /// The line may run what the rule is about, for this reason.
+    Likely(&'static str),
+    /// It is not known what the line runs, for this reason.
     Unreadable(&'static str),
 }
 
@@ -89,7 +94,13 @@ impl Rule {
             Some("") => Scope::Unclear,
             Some(scope) => Scope::of(kind, scope, places),
         };
-        Self { text: text.to_owned(), tool: tool.to_owned(), kind, scope }
+        let pattern = match &scope {
+            Scope::Command(text) => Some(CommandPattern::exact(text)),
+            Scope::Prefix(text) => Some(CommandPattern::prefix(text)),
+            Scope::Form(text) => Some(CommandPattern::form(text)),
+            _ => None,
+        };
+        Self { text: text.to_owned(), tool: tool.to_owned(), kind, scope, pattern }
     }
 
     /// Checks how an entry is written, without knowing what its tool does.
@@ -145,6 +156,15 @@ impl Rule {
         let whole = globset::escape(real.to_str()?) + &glob[fixed.len()..];
         let scope = Scope::Below(Box::new(globs_of(&whole)?));
         Some(Self { scope, ..self.clone() })
+    }
+
+    /// Returns the path on the disk that a pattern of paths looks like, but which begins at the project: `Read(/home/me/x)`.
+    #[must_use]
+    pub fn looks_absolute(&self) -> Option<&Path> {
+        let (_, scope) = self.text.split_once('(').filter(|_| self.names_paths())?;
+        let path = fixed_part(scope.trim_end_matches(')').trim());
+        let is_rooted = path.starts_with('/') && !path.starts_with("//") && path.len() > 1;
+        is_rooted.then_some(Path::new(path))
     }
 
     /// Returns `true` if this is about some paths only.
@@ -208,7 +228,8 @@ impl Rule {
         }
     }
 
-    fn is_about(&self, access: &Access) -> bool {
+    /// Returns `true` if this is about the tool of an access, or about all of its kind.
+    pub(super) fn is_about(&self, access: &Access) -> bool {
         self.names(&access.tool)
             || match &access.kind {
                 AccessKind::Read { .. } => self.tool.eq_ignore_ascii_case("Read"),
@@ -250,13 +271,19 @@ impl Rule {
     }
 
     /// Says whether settings that hold this entry let the access happen: `Read` and `Edit` are about all tools of their kind.
-    pub(super) fn verdict_of_settings(&self, access: &Access) -> Verdict {
-        if self.is_whole() && self.is_about(access) { Verdict::Forbidden } else { self.verdict(access) }
+    pub(super) fn verdict_of_settings(&self, access: &Access, lines: &ShellLines) -> Verdict {
+        match &access.kind {
+            _ if self.is_whole() && self.is_about(access) => Verdict::Forbidden,
+            AccessKind::Execute { command, .. } if self.pattern.is_some() && self.names(&access.tool) => {
+                self.hit(command, lines)
+            }
+            _ => self.verdict(access, lines),
+        }
     }
 
     /// Says whether an agent that this entry keeps from something may do the access. An entry without a scope takes
     /// the whole tool, and is no matter of single uses.
-    pub(super) fn verdict(&self, access: &Access) -> Verdict {
+    pub(super) fn verdict(&self, access: &Access, lines: &ShellLines) -> Verdict {
         match (&self.scope, &access.kind) {
             (Scope::Below(globs), _) => self.path_verdict(globs, access),
             _ if !self.names(&access.tool) => Verdict::Passes,
@@ -272,41 +299,56 @@ impl Rule {
                 let is_hit = own == host || is_host_below(top, host);
                 if is_hit { Verdict::Forbidden } else { Verdict::Passes }
             }
-            (
-                Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text),
-                AccessKind::Execute { command, confinement },
-            ) => {
-                if text == trimmed(command) {
-                    Verdict::Forbidden
-                } else {
-                    self.line_verdict(command, *confinement)
-                }
-            }
+            (_, AccessKind::Execute { command, confinement }) => self.line_verdict(command, *confinement, lines),
             _ => Verdict::Passes,
         }
     }
 
-    fn line_verdict(&self, line: &str, confinement: Confinement) -> Verdict {
-        let commands = match simple_commands(line) {
-            Err(why) => return Verdict::Unreadable(why),
-            Ok(commands) => commands,
-        };
-        let is_hit = |words: &Vec<Word>| self.hits(words) || behind_runner(words).any(|words| self.hits(words));
-        if commands.iter().any(is_hit) {
-            return Verdict::Forbidden;
+    /// Says whether an agent may run a line: only what is known to run nothing else.
+    fn line_verdict(&self, command: &str, confinement: Confinement, lines: &ShellLines) -> Verdict {
+        let hit = self.hit(command, lines);
+        if !matches!(hit, Verdict::Passes) {
+            return hit;
         }
-        match commands.iter().try_for_each(|words| check(words)) {
-            Err(Unknown::Unsaid(why)) => return Verdict::Unreadable(why),
-            Err(Unknown::Code(why)) => return Verdict::Uncertain(why),
-            Ok(()) => {}
+        let line = lines.read(command);
+        let Ok(line) = line.as_ref() else { return hit };
+        if let Some(why) = line.effect.or(line.unsaid) {
+            return Verdict::Unreadable(why);
         }
         // A repository names programs that git runs, unless the line is one query under guard.
-        if has_git(&commands) && !(confinement == Confinement::Guard && is_git_query(line)) {
+        let is_git =
+            |it: &ShellCommand| it.words.first().is_some_and(|name| base_name(&name.text).eq_ignore_ascii_case("git"));
+        if line.commands.iter().any(is_git) && !(confinement == Confinement::Guard && is_git_query(command)) {
             return Verdict::Uncertain(
                 "git may run programs that the repository names, unless the line is one plain query",
             );
         }
-        commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)
+        let own = line.commands.iter().filter(|command| !command.only_wraps);
+        own.into_iter().find_map(|it| doubt_about(&it.words)).map_or(Verdict::Passes, Verdict::Uncertain)
+    }
+
+    /// Says whether a line runs what this is about.
+    fn hit(&self, command: &str, lines: &ShellLines) -> Verdict {
+        let Some(pattern) = &self.pattern else { return Verdict::Passes };
+        if self.is_written(command) {
+            return Verdict::Forbidden;
+        }
+        match lines.read(command).as_ref() {
+            Err(why) => Verdict::Unreadable(why),
+            Ok(line) => match (pattern.of_line(line), line.unsaid) {
+                (Match::Yes, _) => Verdict::Forbidden,
+                (Match::Maybe(why), _) => Verdict::Likely(why),
+                (Match::No, Some(why)) => Verdict::Unreadable(why),
+                (Match::No, None) => Verdict::Passes,
+            },
+        }
+    }
+
+    fn is_written(&self, command: &str) -> bool {
+        match &self.scope {
+            Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text) => text == trimmed(command),
+            _ => false,
+        }
     }
 
     /// A path is kept from every tool that reads, or from every tool that writes.
@@ -338,22 +380,6 @@ impl Rule {
                 Scope::Kinds(kinds) => kinds.iter().any(|known| *known == loose_name(kind)),
                 _ => false,
             }
-    }
-
-    fn hits(&self, words: &[Word]) -> bool {
-        match &self.scope {
-            Scope::Command(text) => words_left(words, text) == Some(0),
-            Scope::Prefix(text) => words_left(words, text).is_some(),
-            Scope::Form(form) => {
-                let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-                let own = texts.join(" ");
-                words.iter().any(|word| word.form == Form::Expanded)
-                    || matches_form(form, &own)
-                    || matches_form(form, base_name(texts[0]))
-                    || matches_form(form, &[&[base_name(texts[0])], &texts[1..]].concat().join(" "))
-            }
-            _ => false,
-        }
     }
 }
 
@@ -387,44 +413,6 @@ impl Scope {
     }
 }
 
-/// Returns how many words are left if they begin as `expected` says. Options may stand before a word that
-/// is not the first, and what is not known counts as what is looked for.
-fn words_left(words: &[Word], expected: &str) -> Option<usize> {
-    let mut expected = expected.split([' ', '\t']).filter(|word| !word.is_empty());
-    let name = base_name(expected.next()?);
-    let (first, rest) = words.split_first()?;
-    let expected: Vec<&str> = expected.collect();
-    base_name(&first.text).eq_ignore_ascii_case(name).then(|| left_of(rest, &expected)).flatten()
-}
-
-/// Returns the fewest words that are left behind the expected ones, wherever options may put these.
-fn left_of(words: &[Word], expected: &[&str]) -> Option<usize> {
-    let Some((wanted, later)) = expected.split_first() else {
-        let may_be_more = words.first().is_some_and(|word| word.form == Form::Expanded);
-        return Some(if may_be_more { 0 } else { words.len() });
-    };
-    let mut fewest = None;
-    for (at, word) in words.iter().enumerate() {
-        if word.form == Form::Expanded {
-            return Some(0);
-        }
-        if word.text == *wanted
-            && let Some(left) = left_of(&words[at + 1..], later)
-        {
-            fewest = Some(fewest.map_or(left, |fewest: usize| fewest.min(left)));
-        }
-        // Behind an option, any word may be its value.
-        if at == 0 && !word.text.starts_with('-') {
-            break;
-        }
-    }
-    fewest
-}
-
-fn has_git(commands: &[Vec<Word>]) -> bool {
-    commands.iter().filter_map(|words| words.first()).any(|name| base_name(&name.text).eq_ignore_ascii_case("git"))
-}
-
 /// Returns `true` if what a command has besides the words of a form is harmless. Its words up to the first `*` count as
 /// granted, and so do its options; where its other words stand is not known.
 fn keeps_to(form: &str, command: &str, confinement: Confinement) -> bool {
@@ -434,16 +422,4 @@ fn keeps_to(form: &str, command: &str, confinement: Confinement) -> bool {
     let is_known = |word: &String| word.starts_with('-') && known.contains(word);
     let rest: Vec<String> = rest.iter().filter(|word| !is_known(word)).cloned().collect();
     others_are_harmless(command, granted, &rest, confinement)
-}
-
-/// Matches a text against a form in which `*` stands for anything.
-fn matches_form(form: &str, text: &str) -> bool {
-    let Some((start, others)) = form.split_once('*') else { return form == text };
-    let (middle, end) = others.rsplit_once('*').unwrap_or(("", others));
-    let Some(mut rest) = text.strip_prefix(start) else { return false };
-    for part in middle.split('*') {
-        let Some((_, after)) = rest.split_once(part) else { return false };
-        rest = after;
-    }
-    rest.ends_with(end)
 }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::Access;
+use super::line::ShellLines;
 use super::rule::{Rule, Verdict};
 
 #[derive(Debug, Clone, Default)]
@@ -76,7 +77,7 @@ impl Rules {
     }
 
     /// Says why a use is not allowed, in words for the model.
-    pub(super) fn refusal(&self, access: &Access) -> Option<String> {
+    pub(super) fn refusal(&self, access: &Access, lines: &ShellLines) -> Option<String> {
         let outside = self.allowed.iter().find(|list| !list.iter().any(|rule| rule.covers(access)));
         if let Some(list) = outside {
             let named: Vec<&str> = list.iter().filter(|rule| rule.names(&access.tool)).map(Rule::text).collect();
@@ -90,12 +91,12 @@ impl Rules {
                 ),
             });
         }
-        self.forbidden.iter().flat_map(|list| list.iter()).find_map(|rule| match rule.verdict(access) {
+        self.forbidden.iter().flat_map(|list| list.iter()).find_map(|rule| match rule.verdict(access, lines) {
             Verdict::Passes => None,
             Verdict::Forbidden => {
                 Some(format!("This agent may not do that: `{}` is denied. Continue without it.", rule.text()))
             }
-            Verdict::Uncertain(why) | Verdict::Unreadable(why) => Some(format!(
+            Verdict::Uncertain(why) | Verdict::Likely(why) | Verdict::Unreadable(why) => Some(format!(
                 "`{}` is denied to this agent, and this line might do it: {why}. Use plain commands.",
                 rule.text()
             )),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::{plain_commands, runs_reader};
 use super::grants::{shell_words, trimmed};
+use super::line::ShellLines;
 use super::reading::is_filter;
 use super::rule::{Rule, Verdict};
 use super::rules::may_name_below;
@@ -97,6 +98,8 @@ pub(super) enum Ruling {
     Denied(RuleNotice),
     Asked(RuleNotice),
     /// A rule might be about the access; the text says why that is not certain.
+    Likely(RuleNotice, &'static str),
+    /// It is not known what the access does, and so whether it is what this rule, or another one, is about.
     Unclear(RuleNotice, &'static str),
     Allowed(RuleNotice),
     Nothing,
@@ -128,46 +131,50 @@ impl RuleSet {
         self.0.iter().filter(move |rule| rule.effect == effect)
     }
 
-    pub(super) fn judge(&self, access: &Access, project: &Project) -> Ruling {
+    pub(super) fn judge(&self, access: &Access, project: &Project, lines: &ShellLines) -> Ruling {
         // What looks through a folder leaves out what is denied.
         let access = &Access { looks_below: false, ..access.clone() };
-        let mut unclear = None;
-        // Those that deny come first. A line is read once for each rule.
+        let (mut likely, mut unread) = (None, None);
+        // Those that deny come first.
         for rule in self.0.iter().filter(|rule| rule.effect != RuleEffect::Allow) {
-            match rule.rule.verdict_of_settings(access) {
+            match rule.rule.verdict_of_settings(access, lines) {
                 Verdict::Forbidden if rule.effect == RuleEffect::Deny => return Ruling::Denied(rule.notice()),
                 Verdict::Forbidden => return Ruling::Asked(rule.notice()),
-                Verdict::Unreadable(why) => unclear = unclear.or(Some((rule, why))),
+                Verdict::Likely(why) => likely = likely.or(Some((rule, why))),
+                Verdict::Unreadable(why) => unread = unread.or(Some((rule, why))),
                 Verdict::Passes | Verdict::Uncertain(_) => {}
             }
         }
-        if let Some((rule, why)) = unclear {
+        if let Some((rule, why)) = likely {
+            return Ruling::Likely(rule.notice(), why);
+        }
+        if let Some((rule, why)) = unread {
             return Ruling::Unclear(rule.notice(), why);
         }
-        match self.allowing(access, project) {
+        match self.allowing(access, project, lines) {
             Some(rule) => Ruling::Allowed(rule.notice()),
             None => Ruling::Nothing,
         }
     }
 
     /// Returns the rule that allows an access; of a line of commands, the one that allows its first part.
-    fn allowing(&self, access: &Access, project: &Project) -> Option<&SettingRule> {
+    fn allowing(&self, access: &Access, project: &Project, lines: &ShellLines) -> Option<&SettingRule> {
         let covering = |access: &Access| self.of(RuleEffect::Allow).find(|rule| rule.rule.allows(access, project));
-        // In the sandbox, what reads files is kept from those that are denied.
-        if let AccessKind::Execute { command, .. } = &access.kind
-            && self.of(RuleEffect::Deny).any(|rule| rule.rule.glob(false).is_some())
-            && runs_reader(command)
-        {
+        let AccessKind::Execute { command, .. } = &access.kind else { return covering(access) };
+        if !self.of(RuleEffect::Allow).any(|rule| rule.rule.is_about(access)) {
+            return None;
+        }
+        if self.keeping_from(access, lines).is_some() {
             return None;
         }
         if let Some(rule) = covering(access) {
             return Some(rule);
         }
-        let AccessKind::Execute { command, .. } = &access.kind else { return None };
-        // What stands alone was judged above.
-        let parts = plain_commands(command).filter(|parts| parts.as_slice() != [trimmed(command)])?;
+        let line = lines.read(command);
+        let parts = line.as_ref().as_ref().ok().filter(|_| !command.contains('<')).and_then(plain_commands)?;
         let mut deciding = None;
-        for part in parts {
+        // What stands alone was judged above.
+        for part in Some(parts).filter(|parts| parts.as_slice() != [trimmed(command)])? {
             if is_filter(&part) {
                 continue;
             }
@@ -176,6 +183,23 @@ impl RuleSet {
             deciding.get_or_insert(rule);
         }
         deciding
+    }
+
+    /// Returns a rule that keeps files from being read, which only the sandbox keeps from this command: the one that its words
+    /// name, else the first.
+    pub(super) fn keeping_from(&self, access: &Access, lines: &ShellLines) -> Option<RuleNotice> {
+        let AccessKind::Execute { command, .. } = &access.kind else { return None };
+        let about_files = || self.of(RuleEffect::Deny).filter_map(|rule| Some((rule, rule.rule.glob(false)?)));
+        let is_named = |glob: &str| {
+            let name = glob.trim_end_matches("/**").rsplit('/').next().unwrap_or_default();
+            command.contains(name.trim_matches('*'))
+        };
+        let (first, _) = about_files().next()?;
+        if !runs_reader(lines.read(command).as_ref().as_ref().map_err(|why| *why)) {
+            return None;
+        }
+        let rule = about_files().find(|(_, glob)| is_named(glob)).map_or(first, |(rule, _)| rule);
+        Some(rule.notice())
     }
 
     /// Returns the rule that keeps agents of a kind from being started.

@@ -3,7 +3,8 @@
 //! Owns telling a status that is another command's from one that counts for all. Leaves the grammar to `commands`. It is
 //! for a hint, and no guard: a line that it misjudges is asked about, or not, and never let do more.
 
-use super::commands::{base_name, simple_commands};
+use super::commands::base_name;
+use super::line::ShellLine;
 use super::readers::is_reader;
 
 /// Programs that choose, from what they are given, what is printed.
@@ -28,9 +29,11 @@ impl LineStatus {
         if !hides_failures(line) {
             return Self::Own;
         }
-        let Ok(commands) = simple_commands(line) else { return Self::Unclear };
+        let line = ShellLine::read(line).ok().filter(|line| line.effect.is_none() && line.unsaid.is_none());
+        let Some(line) = line else { return Self::Unclear };
+        let own = line.commands.iter().filter(|command| !command.only_wraps);
         let names: Vec<&str> =
-            commands.iter().filter_map(|words| words.first()).map(|it| base_name(&it.text)).collect();
+            own.filter_map(|command| command.words.first()).map(|name| base_name(&name.text)).collect();
         match () {
             () if names.iter().all(|name| is_reader(name)) => Self::Shown,
             () if names.iter().any(|name| CHOOSERS.contains(name)) => Self::Unclear,

@@ -1,34 +1,43 @@
 //! Shell lines as the words of the simple commands they run, taken from the syntax tree of a grammar of bash.
 //!
-//! Owns which parts of that tree are understood. Leaves the grammar to `tree-sitter-bash`, and what the commands do to
-//! `commands`. Invariant: the tree is believed only where it cannot differ from what bash reads. The grammar lets more pass than
-//! bash does, and ends some words and lines elsewhere: a node, a sign or a blank that is not known to mean the same to
-//! both is an error that says why.
+//! Owns which parts of that tree are understood. Leaves the grammar to `tree-sitter-bash`, here-documents to `heredocs`, and what
+//! the commands do to `line`. Invariant: the tree is believed only where it cannot differ from what bash reads. The grammar lets
+//! more pass than bash does, and ends some words and lines elsewhere: a node, a sign or a blank that is not known to mean the
+//! same to both is an error that says why. What a line does beside running commands is kept as its effect.
 
-use tree_sitter::{Node, Parser};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{ParseOptions, Parser, Tree};
 
 use super::grants::has_odd_controls;
+use super::heredocs::{self, HereDoc};
+use super::{reader, signs};
 
-/// What a redirection may write to without making a file.
-const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 /// What the shell sets words apart with.
-const APART: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>'];
-/// Why arithmetic is not looked into.
-const COMPUTES: &str = "it does arithmetic";
-/// Why backticks are not: another grammar of quotes holds between them.
-const BACKTICKS: &str = "it contains backticks";
+pub(super) const APART: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>'];
+pub(super) const COMPUTES: &str = "it does arithmetic";
 pub(super) const SETS: &str = "it sets a variable that a command may act on";
-const WRITES: &str = "it redirects output to a file";
+pub(super) const CONTINUES: &str = "it continues a line with a backslash";
 pub(super) const UNCLEAR: &str = "a part of it is not understood";
-/// How deep substitutions, subshells and chains may nest.
-const MAX_DEPTH: usize = 100;
-/// What is looked into in a blink.
 const MAX_BYTES: usize = 50_000;
+const MAX_JOINS: usize = 1_500;
+/// How long a line is looked at. Ordinary ones take a thousandth of that.
+const MAX_TIME: Duration = Duration::from_millis(400);
+/// Stands in the shape of a word for anything, blanks included.
+pub(super) const ANY: char = '\0';
+/// Stands in the shape of a word for the names that a pattern finds, or for that pattern.
+pub(super) const NAMES: char = '\u{1}';
+/// Stands in the shape of a word, while it is read, where a pattern begins that may end in another part.
+pub(super) const OPENS: char = '\u{2}';
 
 /// One word as the program would get it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
+    /// The word without its quotes; expansions stand as they are written.
     pub(super) text: String,
+    /// The same with signs in the place of expansions.
+    pub(super) shape: String,
     pub(super) form: Form,
 }
 
@@ -41,372 +50,116 @@ pub(super) enum Form {
     Expanded,
 }
 
-/// Returns the words of each simple command.
-pub(super) fn read(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
+impl Word {
+    pub(super) fn literal(text: &str) -> Self {
+        Self { text: text.to_owned(), shape: text.to_owned(), form: Form::Literal }
+    }
+
+    /// Returns the word of which nothing is known, nor whether it is one.
+    pub(super) fn unknown() -> Self {
+        Self { text: String::new(), shape: ANY.to_string(), form: Form::Expanded }
+    }
+
+    /// Returns the word of which only its beginning is known, a place.
+    pub(super) fn names_below(place: &str) -> Self {
+        Self { text: String::new(), shape: format!("{place}{NAMES}"), form: Form::Expanded }
+    }
+
+    pub(super) fn is_literal(&self) -> bool {
+        self.form == Form::Literal
+    }
+
+    pub(super) fn push(&mut self, c: char) {
+        self.text.push(c);
+        self.shape.push(c);
+    }
+
+    pub(super) fn push_str(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.shape.push_str(text);
+    }
+
+    /// Takes what follows for unknown from the first pattern of several names on.
+    pub(super) fn close(&mut self) {
+        if let Some(at) = self.shape.find(OPENS) {
+            self.shape.truncate(at);
+            self.shape.push(ANY);
+        }
+    }
+
+    pub(super) fn push_expansion(&mut self, text: &str, sign: char) {
+        self.text.push_str(text);
+        self.shape.push(sign);
+        self.form = Form::Expanded;
+    }
+}
+
+/// One simple command, as it is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Simple {
+    pub(super) words: Vec<Word>,
+    /// The text that it is given as its input.
+    pub(super) input: Option<HereDoc>,
+}
+
+/// What a line holds.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    pub(super) commands: Vec<Simple>,
+    /// The first thing that the line does beside running commands.
+    pub(super) effect: Option<&'static str>,
+    /// Texts that become the values of variables.
+    pub(super) values: Vec<String>,
+    /// Why the shell may run what no word names.
+    pub(super) unsaid: Option<&'static str>,
+}
+
+/// When the time for a line is over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline(Instant);
+
+impl Deadline {
+    pub(super) fn new() -> Self {
+        Self(Instant::now() + MAX_TIME)
+    }
+
+    fn is_over(self) -> bool {
+        Instant::now() > self.0
+    }
+}
+
+/// Reads a line.
+pub(super) fn read(line: &str, deadline: Deadline) -> Result<Script, &'static str> {
     if has_odd_controls(line) {
         return Err("it holds control characters");
-    }
-    // Between signs that belong together, bash sees nothing of it.
-    if line.contains("\\\n") {
-        return Err("it continues a line with a backslash");
     }
     if line.len() > MAX_BYTES {
         return Err("it is too long");
     }
+    let (line, documents) = heredocs::cut(line)?;
+    // The grammar takes a time that grows with the square of these.
+    if line.bytes().filter(|byte| matches!(byte, b'|' | b'<')).count() > MAX_JOINS {
+        return Err("it is too long");
+    }
+    let tree = parse(&line, deadline)?;
+    let continues = signs::check(&line, tree.root_node())?;
+    let script = Script { effect: continues.then_some(CONTINUES), ..Script::default() };
+    reader::read(&line, documents, script, tree.root_node())
+}
+
+fn parse(line: &str, deadline: Deadline) -> Result<Tree, &'static str> {
     let mut parser = Parser::new();
     // The grammar's scanner looks signs up in a table that ends with ASCII. To bash, all others are letters of a word.
     let ascii: Vec<u8> = line.bytes().map(|byte| if byte.is_ascii() { byte } else { b'z' }).collect();
-    let tree = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok().and_then(|()| parser.parse(&ascii, None));
-    let tree = tree.filter(|tree| !tree.root_node().has_error()).ok_or("it is not written as bash wants it")?;
-    let mut reader = Reader { line, commands: Vec::new() };
-    reader.check_signs(tree.root_node())?;
-    reader.statement(tree.root_node(), 0)?;
-    Ok(reader.commands)
-}
-
-/// Returns `true` for a place that bash opens as a connection when it redirects.
-fn connects(target: &str) -> bool {
-    ["/dev/tcp/", "/dev/udp/"].iter().any(|network| target.starts_with(network))
-}
-
-/// Returns `true` if a `for` gives plain values to a variable that means nothing to bash nor to a program.
-fn sets_harmless_variable(variable: &str, values: &[Word]) -> bool {
-    const NAMES: [&str; 8] = ["file", "dir", "folder", "name", "item", "word", "line", "num"];
-    let is_known =
-        NAMES.contains(&variable) || (variable.len() == 1 && variable.chars().all(|c| c.is_ascii_lowercase()));
-    let is_plain = |word: &Word| word.text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-*?,:@+%".contains(c));
-    is_known && values.iter().all(is_plain)
+    let mut watch = |_: &_| if deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let options = ParseOptions::new().progress_callback(&mut watch);
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| UNCLEAR)?;
+    let tree = parser.parse_with_options(&mut |at, _| ascii.get(at..).unwrap_or_default(), None, Some(options));
+    let tree = tree.ok_or("it takes too long to read")?;
+    if tree.root_node().has_error() { Err("it is not written as bash wants it") } else { Ok(tree) }
 }
 
 /// Returns `true` if nothing belongs to a word beyond this.
-fn is_apart(neighbor: Option<char>) -> bool {
+pub(super) fn is_apart(neighbor: Option<char>) -> bool {
     neighbor.is_none_or(|c| APART.contains(&c))
-}
-
-/// Reads the syntax tree. The grammar lets pass more than bash does, and splits some words otherwise, so that every
-/// node, sign and blank that is not known to mean the same to both is refused.
-struct Reader<'a> {
-    line: &'a str,
-    commands: Vec<Vec<Word>>,
-}
-
-impl<'a> Reader<'a> {
-    fn text(&self, node: Node<'_>) -> &'a str {
-        &self.line[node.byte_range()]
-    }
-
-    fn is_set_apart(&self, node: Node<'_>) -> bool {
-        is_apart(self.line[..node.start_byte()].chars().next_back()) && is_apart(self.after(node))
-    }
-
-    fn after(&self, node: Node<'_>) -> Option<char> {
-        self.line[node.end_byte()..].chars().next()
-    }
-
-    /// Checks that nothing but blanks stands between the smallest parts, that signs which belong together for bash do so
-    /// here, and that comments are such for bash.
-    fn check_signs(&self, root: Node<'_>) -> Result<(), &'static str> {
-        let is_sign = |node: &Node<'_>| !node.is_named() && self.text(*node).ends_with(APART);
-        let mut cursor = root.walk();
-        let mut before: Option<Node<'_>> = None;
-        loop {
-            if cursor.goto_first_child() {
-                continue;
-            }
-            let leaf = cursor.node();
-            if !self.line.is_char_boundary(leaf.start_byte()) || !self.line.is_char_boundary(leaf.end_byte()) {
-                return Err(UNCLEAR);
-            }
-            let gap = &self.line[before.map_or(0, |node| node.end_byte()).min(leaf.start_byte())..leaf.start_byte()];
-            if !gap.chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
-                return Err(UNCLEAR);
-            }
-            if leaf.kind() == "comment" && !self.is_comment(leaf) {
-                return Err("it has a comment inside parentheses or quotes");
-            }
-            let joined =
-                before.filter(|before| before.end_byte() == leaf.start_byte() && is_sign(before) && is_sign(&leaf));
-            if let Some(before) = joined {
-                let (left, right) = (self.text(before), self.text(leaf));
-                if left.ends_with('(') && right == "(" {
-                    return Err(COMPUTES);
-                }
-                if left != ")" && right != "(" && left != "\n" && right != "\n" {
-                    return Err(UNCLEAR);
-                }
-            }
-            before = Some(leaf);
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    let rest = &self.line[leaf.end_byte()..];
-                    return if rest.trim_matches([' ', '\t', '\n']).is_empty() { Ok(()) } else { Err(UNCLEAR) };
-                }
-            }
-        }
-    }
-
-    fn is_comment(&self, node: Node<'_>) -> bool {
-        const CLOSED: [&str; 4] = ["string", "subshell", "command_substitution", "process_substitution"];
-        let mut above = std::iter::successors(node.parent(), Node::parent);
-        is_apart(self.line[..node.start_byte()].chars().next_back()) && above.all(|node| !CLOSED.contains(&node.kind()))
-    }
-
-    fn statement(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
-        if depth > MAX_DEPTH {
-            return Err("it is nested too deeply");
-        }
-        match node.kind() {
-            "program"
-            | "list"
-            | "pipeline"
-            | "subshell"
-            | "compound_statement"
-            | "negated_command"
-            | "if_statement"
-            | "elif_clause"
-            | "else_clause"
-            | "while_statement"
-            | "do_group"
-            | "command_substitution"
-            | "process_substitution" => {
-                let mut cursor = node.walk();
-                node.children(&mut cursor).try_for_each(|child| self.statement(child, depth + 1))
-            }
-            "command" => self.simple_command(node, depth),
-            "redirected_statement" => match node.child_by_field_name("body").filter(|body| body.kind() != "command") {
-                None => self.simple_command(node, depth),
-                Some(body) => {
-                    self.statement(body, depth + 1)?;
-                    let mut rest = self.on_one_line(node)?.into_iter().filter(|child| *child != body);
-                    rest.try_for_each(|child| match self.redirection(child, depth)?.as_slice() {
-                        [] => Ok(()),
-                        _ => Err(UNCLEAR),
-                    })
-                }
-            },
-            "test_command" => {
-                let mut words = Vec::new();
-                self.test(node, &mut words, depth)?;
-                self.commands.push(words);
-                Ok(())
-            }
-            "for_statement" => self.for_loop(node, depth),
-            "comment" | ";" | "&" | "|" | "|&" | "&&" | "||" | "(" | ")" | "$(" | "<(" | ">(" | "\n" => Ok(()),
-            "!" | "{" | "}" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done"
-                if self.is_set_apart(node) =>
-            {
-                Ok(())
-            }
-            "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command" => Err(SETS),
-            "`" => Err(BACKTICKS),
-            "((" | "))" | "c_style_for_statement" => Err(COMPUTES),
-            "function_definition" | "case_statement" => Err("it defines a function or chooses between cases"),
-            _ => Err(UNCLEAR),
-        }
-    }
-
-    /// Returns the children of what bash reads as one line.
-    fn on_one_line<'t>(&self, node: Node<'t>) -> Result<Vec<Node<'t>>, &'static str> {
-        let mut cursor = node.walk();
-        let children: Vec<_> = node.children(&mut cursor).filter(|child| child.kind() != "comment").collect();
-        let breaks = |pair: &[Node<'_>]| self.line[pair[0].end_byte()..pair[1].start_byte()].contains('\n');
-        if children.windows(2).any(breaks) { Err(UNCLEAR) } else { Ok(children) }
-    }
-
-    fn simple_command(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
-        let mut words = Vec::new();
-        for child in self.on_one_line(node)? {
-            match child.kind() {
-                "variable_assignment" => return Err(SETS),
-                "file_redirect" => words.append(&mut self.redirection(child, depth)?),
-                "command" => {
-                    self.simple_command(child, depth)?;
-                    words.append(&mut self.commands.pop().unwrap_or_default());
-                }
-                "heredoc_redirect" | "herestring_redirect" => return Err("it contains a here-document"),
-                _ => words.push(self.word(child, depth)?),
-            }
-        }
-        self.commands.push(words);
-        Ok(())
-    }
-
-    /// Reads a redirection, and returns the words behind its target, which the command gets.
-    fn redirection(&mut self, node: Node<'_>, depth: usize) -> Result<Vec<Word>, &'static str> {
-        let (mut operator, mut target, mut words) = ("", None, Vec::new());
-        for child in self.on_one_line(node)? {
-            match child.kind() {
-                "file_descriptor" => {
-                    let is_number = self.text(child).bytes().all(|byte| byte.is_ascii_digit());
-                    if !is_number || !self.is_set_apart(child) || !matches!(self.after(child), Some('<' | '>')) {
-                        return Err(SETS);
-                    }
-                }
-                "<&-" | ">&-" if !is_apart(self.after(child)) => return Err(WRITES),
-                _ if !child.is_named() && operator.is_empty() => operator = self.text(child),
-                _ => {
-                    let word = self.word(child, depth)?;
-                    if target.is_none() && !operator.ends_with('-') {
-                        target = Some((word, child));
-                    } else {
-                        words.push(word);
-                    }
-                }
-            }
-        }
-        let Some((word, node)) = target else {
-            return if operator.ends_with("&-") { Ok(words) } else { Err(UNCLEAR) };
-        };
-        let raw = self.text(node);
-        let is_stream = raw == "-" || raw.bytes().all(|byte| byte.is_ascii_digit());
-        let is_expanded = word.form == Form::Expanded;
-        match operator {
-            "<&" | ">&" if is_stream => Ok(words),
-            "<" if node.kind() == "process_substitution" => Ok(words),
-            "<" if is_expanded || connects(&word.text) => Err("it may read from the network"),
-            "<" => Ok(words),
-            ">" | ">>" | ">|" | "&>" | "&>>" | ">&" if !is_expanded && NO_FILES.contains(&word.text.as_str()) => {
-                Ok(words)
-            }
-            _ => Err(WRITES),
-        }
-    }
-
-    fn for_loop(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
-        let (mut variable, mut values, mut last) = ("", Vec::new(), node.start_byte());
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            let gap = &self.line[last.min(child.start_byte())..child.start_byte()];
-            last = child.end_byte();
-            match child.kind() {
-                "for" | "in" | ";" | "\n" => {}
-                "do_group" => self.statement(child, depth + 1)?,
-                "variable_name" => variable = self.text(child),
-                _ if gap.contains('\n') => return Err(UNCLEAR),
-                _ => values.push(self.word(child, depth)?),
-            }
-        }
-        if sets_harmless_variable(variable, &values) {
-            Ok(())
-        } else {
-            Err("its loop variable may have a meaning to bash")
-        }
-    }
-
-    /// Reads `[ … ]` as the command that it is to bash.
-    fn test(&mut self, node: Node<'_>, words: &mut Vec<Word>, depth: usize) -> Result<(), &'static str> {
-        match node.kind() {
-            "test_command" | "unary_expression" | "binary_expression" => {
-                let children = self.on_one_line(node)?;
-                children.into_iter().try_for_each(|child| self.test(child, words, depth))
-            }
-            "[[" | "]]" => Err(COMPUTES),
-            _ if !node.is_named() || node.kind() == "test_operator" => {
-                let text = self.text(node);
-                if text.contains(APART) || !self.is_set_apart(node) {
-                    return Err(UNCLEAR);
-                }
-                words.push(Word { text: text.to_owned(), form: Form::Literal });
-                Ok(())
-            }
-            _ => {
-                words.push(self.word(node, depth)?);
-                Ok(())
-            }
-        }
-    }
-
-    fn word(&mut self, node: Node<'_>, depth: usize) -> Result<Word, &'static str> {
-        let node = if node.kind() == "command_name" { node.child(0).ok_or(UNCLEAR)? } else { node };
-        // A comment to bash.
-        if !self.is_set_apart(node) || self.text(node).starts_with('#') {
-            return Err(UNCLEAR);
-        }
-        // `{name}>` puts the number of a stream into a variable.
-        if self.text(node).ends_with('}') && matches!(self.after(node), Some('<' | '>')) {
-            return Err(SETS);
-        }
-        let mut word = Word::default();
-        self.part(node, &mut word, depth)?;
-        Ok(word)
-    }
-
-    fn part(&mut self, node: Node<'_>, word: &mut Word, depth: usize) -> Result<(), &'static str> {
-        let text = self.text(node);
-        match node.kind() {
-            "concatenation" => {
-                let (mut cursor, mut end) = (node.walk(), node.start_byte());
-                for child in node.children(&mut cursor) {
-                    if child.start_byte() != std::mem::replace(&mut end, child.end_byte()) {
-                        return Err(UNCLEAR);
-                    }
-                    self.part(child, word, depth)?;
-                }
-                return Ok(());
-            }
-            "word" | "number" if node.named_child_count() == 0 => return plain(text, word),
-            "raw_string" => word.text.push_str(text.trim_matches('\'')),
-            "string" => return self.string(node, word, depth),
-            "==" | "=~" => word.text.push_str(text),
-            "simple_expansion" | "brace_expression" => {}
-            "expansion" => {
-                let name = text.trim_start_matches("${").trim_end_matches('}');
-                if !name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
-                    return Err(COMPUTES);
-                }
-            }
-            "command_substitution" | "process_substitution" => self.statement(node, depth + 1)?,
-            "ansi_c_string" | "translated_string" => return Err("it contains a `$'…'` string"),
-            "arithmetic_expansion" => return Err(COMPUTES),
-            _ => return Err(UNCLEAR),
-        }
-        if !matches!(node.kind(), "raw_string" | "==" | "=~") {
-            word.form = Form::Expanded;
-            word.text.push_str(text);
-        }
-        Ok(())
-    }
-
-    fn string(&mut self, node: Node<'_>, word: &mut Word, depth: usize) -> Result<(), &'static str> {
-        let (mut cursor, mut end) = (node.walk(), node.start_byte());
-        for child in node.children(&mut cursor) {
-            // The grammar passes over blanks here.
-            word.text.push_str(&self.line[end..child.start_byte()]);
-            end = child.end_byte();
-            match child.kind() {
-                // So does a sign that ends it.
-                "\"" => word.text.push_str(self.text(child).trim_matches('"')),
-                "string_content" => {
-                    let mut chars = self.text(child).chars().peekable();
-                    while let Some(c) = chars.next() {
-                        let escaped = chars.next_if(|next| c == '\\' && "$`\"\\".contains(*next));
-                        word.text.push(escaped.unwrap_or(c));
-                    }
-                }
-                "$" if matches!(self.after(child), Some(' ' | '"')) => word.text.push_str(self.text(child)),
-                "$" => return Err(UNCLEAR),
-                _ => self.part(child, word, depth)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads a word, or a part of one, that has neither quotes nor expansions but for patterns.
-fn plain(text: &str, word: &mut Word) -> Result<(), &'static str> {
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => word.text.push(chars.next().ok_or(UNCLEAR)?),
-            '\'' | '"' | '$' | '`' => return Err(UNCLEAR),
-            c if is_apart(Some(c)) => return Err(UNCLEAR),
-            c => {
-                if matches!(c, '*' | '?' | '{') || (c == '[' && text != "[") {
-                    word.form = Form::Expanded;
-                }
-                word.text.push(c);
-            }
-        }
-    }
-    Ok(())
 }

@@ -12,10 +12,11 @@ use super::permissions::{self, MadeOf, Rights};
 use super::{Bootstrap, ConfiguredServers, SessionHandles};
 use crate::agent::Sink;
 use crate::config::{Environment, obeyed_by_git};
-use crate::message::canonical_name;
+use crate::message::{canonical_name, sanitize_line};
 use crate::permission::{Access, AccessKind, Decision, PermissionMode, RuleNotice, ToolKind};
 use crate::session::Secrets;
-use crate::tool::{Args, CommandHost, Freshness, SandboxUse, ToolContext};
+use crate::subagent::AGENT_TOOL;
+use crate::tool::{Args, CommandHost, Freshness, SandboxUse, ToolContext, known_tools};
 
 /// Characters that a tool would get; no tool is run.
 const RESULT_CHARS: usize = 1_000;
@@ -36,53 +37,110 @@ pub fn rules_in_force(bootstrap: &Bootstrap) -> Vec<RuleNotice> {
 /// Says what would become of a call, written as a rule is: `Bash(git push)`, `Edit(src/main.rs)`, `Agent(explore)`.
 ///
 /// # Errors
-/// Returns what is wrong with the entry.
+/// Returns what is wrong with the entry, and how it is written.
 pub async fn check_permission(bootstrap: &Bootstrap, entry: &str) -> anyhow::Result<PermissionCheck> {
-    let (name, scope) = entry.trim().split_once('(').unwrap_or((entry.trim(), ")"));
-    let scope = scope.strip_suffix(')').with_context(|| format!("`{entry}` has no closing parenthesis"))?.trim();
+    let call = Call::read(entry)?;
     let rights = rights(bootstrap).await;
-    let name = canonical_name(name);
-    let kind = rights.tools.kind_of(name);
     let permissions = &rights.permissions;
-    if name.eq_ignore_ascii_case(crate::subagent::AGENT_TOOL) {
-        let refusal = permissions.refusal_of_kind(scope);
-        let decision = refusal.as_ref().map_or(Decision::Allow, |why| Decision::Deny(why.clone()));
-        return Ok(PermissionCheck {
-            decision,
-            because: refusal.unwrap_or_else(|| "nothing forbids these agents".to_owned()),
-        });
-    }
-    let access = match kind {
-        ToolKind::Execute if scope.is_empty() => bail!("name a command: {name}(git push)"),
-        ToolKind::Execute => prepared(bootstrap, &rights, name, ("command", scope)).await?,
-        ToolKind::Read | ToolKind::Search | ToolKind::Write => {
-            let path = if scope.is_empty() { "." } else { scope };
-            let Access { kind: AccessKind::Read { path }, named, .. } =
-                prepared(bootstrap, &rights, "Read", ("file_path", path)).await?
-            else {
-                bail!("`{path}` is no path");
-            };
-            if kind == ToolKind::Write {
-                permissions.guard(obeyed_by_git(&bootstrap.ground.root, &path, &Environment::of_process()));
-            }
-            let kind = if kind == ToolKind::Write { AccessKind::Write { path } } else { AccessKind::Read { path } };
-            Access::new(name, kind).named(named)
-        }
-        ToolKind::Fetch if name.eq_ignore_ascii_case("WebSearch") => {
-            let words = if scope.is_empty() { "anything" } else { scope };
-            prepared(bootstrap, &rights, name, ("query", words)).await?
-        }
-        ToolKind::Fetch => {
-            let url = scope.strip_prefix("domain:").map_or_else(|| scope.to_owned(), |host| format!("https://{host}/"));
-            prepared(bootstrap, &rights, name, ("url", &url)).await?
-        }
-        ToolKind::Skill if !scope.is_empty() => Access::new(name, AccessKind::Skill { name: scope.to_owned() }),
-        ToolKind::Delegate | ToolKind::Skill | ToolKind::Other => Access::new(name, AccessKind::Nothing),
+    let evaluation = if call.tool.eq_ignore_ascii_case(AGENT_TOOL) {
+        permissions.evaluate_kind(&call.scope)
+    } else {
+        let access = call.access(bootstrap, &rights).await?;
+        // What is allowed outside of the sandbox runs there.
+        permissions.evaluate(&permissions.outside_if_allowed(&access).unwrap_or(access))
     };
-    // What is allowed outside of the sandbox runs there.
-    let open = access.unconfined().filter(|open| permissions.decide(open) == Decision::Allow);
-    let access = open.unwrap_or(access);
-    Ok(PermissionCheck { decision: permissions.decide(&access), because: permissions.explain(&access) })
+    Ok(PermissionCheck { because: evaluation.words(), decision: evaluation.decision })
+}
+
+/// A call as it is written for a check.
+struct Call {
+    /// The tool, by the name that it has here.
+    tool: String,
+    kind: ToolKind,
+    scope: String,
+}
+
+impl Call {
+    /// Reads `Tool(what it is called with)`.
+    fn read(entry: &str) -> anyhow::Result<Self> {
+        const HOW: &str = "write a call such as \"Bash(git push)\", \"Edit(src/main.rs)\" or \"Agent(explore)\"";
+        let entry = trimmed(entry);
+        let shown = sanitize_line(entry);
+        if entry.is_empty() {
+            bail!("no call is given: {HOW}");
+        }
+        let (name, scope) = match entry.split_once('(') {
+            None => (entry, ""),
+            Some((name, rest)) => {
+                (name, rest.strip_suffix(')').with_context(|| format!("`{shown}` has no closing parenthesis: {HOW}"))?)
+            }
+        };
+        let (tool, tools) = (canonical_name(trimmed(name)), known_tools());
+        let kind = match tool {
+            "Agent" | "Task" => ToolKind::Delegate,
+            "Skill" => ToolKind::Skill,
+            tool => tools.kind_of(tool),
+        };
+        let is_known = kind != ToolKind::Other
+            || tool.starts_with("mcp__")
+            || tools.names().any(|known| known.eq_ignore_ascii_case(tool));
+        if !is_known && entry.contains('(') {
+            bail!("there is no tool `{}`: {HOW}", sanitize_line(tool));
+        }
+        if !is_known {
+            bail!("`{shown}` is no call of a tool; for a command, write \"Bash({shown})\"");
+        }
+        Ok(Self { tool: tool.to_owned(), kind, scope: trimmed(scope).to_owned() })
+    }
+
+    /// Returns what the call would touch.
+    async fn access(&self, bootstrap: &Bootstrap, rights: &Rights) -> anyhow::Result<Access> {
+        let (name, scope) = (self.tool.as_str(), self.scope.as_str());
+        // What is denied as a whole is no tool any more.
+        if rights.tools.find(name).is_none() && !rights.permissions.may_offer(name) {
+            return Ok(Access::new(name, AccessKind::Nothing));
+        }
+        Ok(match self.kind {
+            ToolKind::Execute if scope.is_empty() => bail!("name a command: {name}(git push)"),
+            ToolKind::Execute => prepared(bootstrap, rights, name, ("command", scope)).await?,
+            ToolKind::Read | ToolKind::Search | ToolKind::Write => self.path_access(bootstrap, rights).await?,
+            ToolKind::Fetch if name.eq_ignore_ascii_case("WebSearch") => {
+                let words = if scope.is_empty() { "anything" } else { scope };
+                prepared(bootstrap, rights, name, ("query", words)).await?
+            }
+            ToolKind::Fetch => {
+                let url =
+                    scope.strip_prefix("domain:").map_or_else(|| scope.to_owned(), |host| format!("https://{host}/"));
+                prepared(bootstrap, rights, name, ("url", &url)).await?
+            }
+            ToolKind::Skill => Access::new(name, AccessKind::Skill { name: scope.to_owned() }),
+            ToolKind::Delegate | ToolKind::Other => match name.strip_prefix("mcp__").and_then(|it| it.split_once("__"))
+            {
+                Some((server, _)) => {
+                    Access::new(name, AccessKind::Call { server: server.to_owned(), only_reads: false })
+                }
+                None => Access::new(name, AccessKind::Nothing),
+            },
+        })
+    }
+
+    async fn path_access(&self, bootstrap: &Bootstrap, rights: &Rights) -> anyhow::Result<Access> {
+        let path = if self.scope.is_empty() { "." } else { &self.scope };
+        let reading = prepared(bootstrap, rights, "Read", ("file_path", path)).await?;
+        let Access { kind: AccessKind::Read { path }, named, .. } = reading else { bail!("`{path}` is no path") };
+        let kind = if self.kind == ToolKind::Write {
+            rights.permissions.guard(obeyed_by_git(&bootstrap.ground.root, &path, &Environment::of_process()));
+            AccessKind::Write { path }
+        } else {
+            AccessKind::Read { path }
+        };
+        Ok(Access::new(&self.tool, kind).named(named))
+    }
+}
+
+/// Returns an entry without the blanks around it that the shell does not see either.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n'])
 }
 
 /// Returns the rights that a session would begin with.

@@ -10,6 +10,7 @@ use crate::support::standard_tools;
 
 mod allowed;
 pub(crate) mod bypasses;
+mod denials;
 mod fence;
 mod prefixes;
 mod project;

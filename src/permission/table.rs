@@ -1,0 +1,121 @@
+//! What programs do with their words: the table of `assets/commands.toml`.
+//!
+//! Owns its form. Leaves what follows from it to `line`. Invariant: a program that the table does not name may run what it is
+//! given.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::options;
+use super::readers::is_reader;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CommandTable {
+    quiet_builtins: Vec<String>,
+    computing_builtins: Vec<String>,
+    running_options: BTreeMap<String, String>,
+    builtins: Vec<String>,
+    shells: Vec<String>,
+    runners: Vec<String>,
+    takes_code: Vec<String>,
+    unsaid: Vec<String>,
+    launchers: BTreeMap<String, Vec<String>>,
+    quiet: Quiet,
+    wrapper: Vec<Wrapper>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Quiet {
+    programs: String,
+}
+
+/// A program that runs the words after its options.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Wrapper {
+    pub(super) name: String,
+    /// Letters of options with a value, in the same word or the next.
+    pub(super) valued: String,
+    /// Letters of options without one.
+    pub(super) letters: String,
+    /// Letters of options with which it runs nothing.
+    pub(super) shows: String,
+    /// How long options begin that are one word.
+    pub(super) long: Vec<String>,
+    /// Long options with a value in the next word.
+    pub(super) long_valued: Vec<String>,
+    /// Words between the options and the command.
+    pub(super) operands: usize,
+    /// Whether variables may be set before the command.
+    pub(super) assignments: bool,
+}
+
+pub(super) fn table() -> &'static CommandTable {
+    static TABLE: OnceLock<CommandTable> = OnceLock::new();
+    TABLE.get_or_init(|| toml::from_str(include_str!("../../assets/commands.toml")).unwrap_or_default())
+}
+
+fn holds(list: &[String], name: &str) -> bool {
+    list.iter().any(|known| known == name)
+}
+
+impl CommandTable {
+    pub(super) fn is_quiet_builtin(&self, name: &str) -> bool {
+        holds(&self.quiet_builtins, name)
+    }
+
+    pub(super) fn is_computing_builtin(&self, name: &str) -> bool {
+        holds(&self.computing_builtins, name)
+    }
+
+    /// Returns `true` for an option with which a builtin runs something.
+    pub(super) fn runs_with(&self, name: &str, option: &str) -> bool {
+        let letters = self.running_options.get(name);
+        let option = option.strip_prefix('-').filter(|option| !option.starts_with('-'));
+        option.zip(letters).is_some_and(|(option, letters)| option.contains(|c| letters.contains(c)))
+    }
+
+    pub(super) fn is_shell(&self, name: &str) -> bool {
+        holds(&self.shells, name)
+    }
+
+    pub(super) fn wrapper(&self, name: &str) -> Option<&Wrapper> {
+        self.wrapper.iter().find(|wrapper| wrapper.name == name)
+    }
+
+    pub(super) fn is_launcher(&self, name: &str, word: &str) -> bool {
+        self.launchers.get(name).is_some_and(|among| holds(among, word))
+    }
+
+    /// Returns `true` for a program that runs its words, or does with one of these among them.
+    pub(super) fn is_runner<'a>(&self, name: &str, mut words: impl Iterator<Item = &'a str>) -> bool {
+        words.any(|word| self.is_launcher(name, word))
+            || holds(&self.runners, name)
+            || holds(&self.builtins, name)
+            || self.wrapper(name).is_some()
+            || name.starts_with("ld-linux")
+            || name.starts_with("ld-musl")
+    }
+
+    pub(super) fn takes_code(&self, name: &str) -> bool {
+        holds(&self.takes_code, name)
+    }
+
+    /// Returns `true` for what runs something that no word says.
+    pub(super) fn hides_what_runs(&self, name: &str) -> bool {
+        holds(&self.unsaid, name)
+    }
+
+    /// Returns `true` for a program that runs none of its words.
+    pub(super) fn is_quiet(&self, name: &str) -> bool {
+        is_reader(name)
+            || options::has_table(name)
+            || self.quiet.programs.split_whitespace().any(|known| known == name)
+            || self.is_quiet_builtin(name)
+            || self.is_computing_builtin(name)
+    }
+}
