@@ -122,9 +122,12 @@ fn is_plain_name(part: Component<'_>) -> bool {
     if let Some(rest) = name.strip_prefix('.') {
         return HARMLESS.contains(&name.as_str()) || rest.ends_with("ignore");
     }
-    let is_key = name
-        .strip_prefix("id_")
-        .is_some_and(|kind| ["rsa", "dsa", "ecdsa", "ed25519", "xmss"].iter().any(|known| kind.starts_with(known)));
+    // Keys have the names that their owners like; `id_map.rs` is none.
+    let is_key = name.strip_prefix("id_").is_some_and(|kind| {
+        !kind.contains('.')
+            || [".pub", ".old", ".bak"].iter().any(|ending| kind.ends_with(ending))
+            || ["rsa", "dsa", "ecdsa", "ed25519", "xmss"].iter().any(|known| kind.starts_with(known))
+    });
     let begins = OBEYED_STARTS.iter().any(|start| name.starts_with(start));
     !is_key
         && !begins
