@@ -20,7 +20,7 @@ use super::shown;
 use super::updates::Updates;
 use crate::message::{reveal, sanitize, sanitize_line};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest, Preview, QuestionAnswer, UserQuestion};
-use crate::subagent::unattended_refusal;
+use crate::subagent::unattended_advice;
 
 const ONCE: &str = "once";
 const ALWAYS: &str = "always";
@@ -147,7 +147,7 @@ impl OpenApprovals {
 }
 
 fn nobody(request: &ApprovalRequest) -> Answer {
-    Answer::Nobody { advice: unattended_refusal(request.grant.as_ref()) }
+    Answer::Nobody { advice: unattended_advice(request) }
 }
 
 /// Reads which option was chosen; `None` is none. `Err` if the client cannot ask.

@@ -43,7 +43,9 @@ impl Denials {
                 // A plan and a question ask for no permission: the model is told what to do without an answer.
                 let request = self.open.remove(id).filter(|one| !one.is_of_plan() && one.questions().is_none())?;
                 if answer.as_ref().is_some_and(|answer| !answer.is_yes()) {
-                    let rule = request.grant.as_ref().and_then(Grant::as_rule);
+                    // Where a rule asks or denies, another one does not help.
+                    let by_rule = request.rule();
+                    let rule = request.grant.as_ref().filter(|_| by_rule.is_none()).and_then(Grant::as_rule);
                     let reason = match &request.access.kind {
                         AccessKind::Reach { host, .. } => {
                             format!("nobody to ask about {}; sandbox.hosts can list it", host.described())
@@ -52,7 +54,10 @@ impl Denials {
                             let reason = "the calling program said no".to_owned();
                             return Some(self.add(event.agent, &request.access.tool, &request.act(), None, reason));
                         }
-                        _ => "nobody to ask".to_owned(),
+                        _ => match by_rule {
+                            Some(rule) => format!("nobody to ask; {}", sanitize_line(rule)),
+                            None => "nobody to ask".to_owned(),
+                        },
                     };
                     return Some(self.add(event.agent, &request.access.tool, &request.act(), rule, reason));
                 }

@@ -56,6 +56,11 @@ impl ApprovalRequest {
         }
     }
 
+    /// Returns the reason if a rule of the settings asks: no other rule is of use then.
+    pub fn rule(&self) -> Option<&str> {
+        Some(self.reason.as_str()).filter(|reason| reason.starts_with("rule: "))
+    }
+
     /// Returns `true` if this is about a report, which is sent or withheld.
     pub fn is_of_report(&self) -> bool {
         matches!(self.preview, Some(Preview::Report { .. }))

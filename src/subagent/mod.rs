@@ -27,7 +27,7 @@ pub use main_agent::draft::{DRAFT_CALL, drafting_agent};
 pub use main_agent::facts::MainAgentFacts;
 pub use main_agent::mention;
 pub use main_agent::rewind::Checkpoint;
-pub use registry::approvals::{ApprovalQueue, Unattended, unattended_refusal};
+pub use registry::approvals::{ApprovalQueue, Unattended, unattended_advice, unattended_refusal};
 pub use registry::saved::SavedAgent;
 pub use run::read_back::{self, ReadBack};
 pub use run::report;

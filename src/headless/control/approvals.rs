@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::agent::ToolEvent;
 use crate::message::{AgentId, ToolCall, ToolInput};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest, Grant, QuestionAnswer, UserQuestion};
-use crate::subagent::unattended_refusal;
+use crate::subagent::unattended_advice;
 
 /// A question that waits for its answer.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl PermissionRequests {
     pub(super) fn refuse_all(&mut self) -> Vec<(ApprovalId, Answer)> {
         let open = std::mem::take(&mut self.open).into_iter();
         open.map(|(_, Asked { request, .. })| {
-            let advice = unattended_refusal(request.grant.as_ref());
+            let advice = unattended_advice(&request);
             (request.id, Answer::Nobody { advice })
         })
         .collect()

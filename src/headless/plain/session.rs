@@ -28,7 +28,7 @@ use crate::headless::lead::Lead;
 use crate::memory::MemoryReader;
 use crate::message::{AgentId, MessageId, UsageTable, UserText};
 use crate::permission::{Answer, ApprovalId};
-use crate::subagent::{Children, Command, unattended_refusal};
+use crate::subagent::{Children, Command, unattended_advice};
 
 /// How long a second act counts as the confirmation of the first.
 const CONFIRM: Duration = Duration::from_secs(2);
@@ -356,7 +356,7 @@ impl Session {
     pub(super) fn refuse_all(&mut self) {
         while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
-            let advice = unattended_refusal(request.grant.as_ref());
+            let advice = unattended_advice(request);
             self.notice("denied: end of input");
             self.settle(id, Answer::Nobody { advice });
         }

@@ -57,12 +57,22 @@ pub struct Unattended;
 
 impl Approver for Unattended {
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
-        let advice = unattended_refusal(request.grant.as_ref());
+        let advice = unattended_advice(&request);
         async move { Answer::Nobody { advice } }.boxed()
     }
 }
 
-/// Returns what a model reads whose question nobody can answer. No entry is named that would allow more than was asked.
+/// Returns what a model reads whose question nobody can answer.
+pub fn unattended_advice(request: &ApprovalRequest) -> String {
+    match request.rule() {
+        Some(rule) => format!(
+            "Nobody is there to approve this, and no --allowedTools entry outweighs what asks: {rule}. Continue without it."
+        ),
+        None => unattended_refusal(request.grant.as_ref()),
+    }
+}
+
+/// Returns what a model reads about a grant that nobody can give. No entry is named that would allow more than was asked.
 pub fn unattended_refusal(grant: Option<&Grant>) -> String {
     if let Some(Grant::Host(host)) = grant {
         return format!(
