@@ -35,7 +35,7 @@ pub enum PermissionsCommand {
 }
 
 const AFTER_HELP: &str = "\
-Exit status of check: 0 allowed, 1 denied or failed, 4 asks.
+Exit status of check: 0 allowed, 1 denied or failed, 2 no such call, 4 asks.
 
 Examples:
   belvedere permissions                              list the rules
@@ -55,7 +55,11 @@ pub async fn run(bootstrap: Bootstrap, args: PermissionsArgs) -> Result<u8, Comm
                 Decision::Ask => ("ask", exit::REFUSED),
                 Decision::Deny(_) => ("deny", exit::FAILED),
             };
-            (format!("{word}: {}\n", sanitize_line(&checked.because)), status)
+            let mut text = format!("{word}: {}\n", sanitize_line(&checked.because));
+            for diagnostic in &bootstrap.diagnostics {
+                let _ = writeln!(text, "! {}", sanitize_line(&diagnostic.to_string()));
+            }
+            (text, status)
         }
     };
     let mut out = io::stdout().lock();

@@ -178,6 +178,9 @@ impl Reader<'_> {
                 if let Some(diagnostic) = diagnostic {
                     self.report(origin, sanitize_line(&diagnostic).into_owned());
                 }
+                if let Some(note) = self.misplaced(&rule) {
+                    self.report(origin, sanitize_line(&note).into_owned());
+                }
                 if effect != RuleEffect::Allow {
                     rules.extend(rule.with_links_resolved(|path| std::fs::canonicalize(path).ok()));
                 }
@@ -187,6 +190,21 @@ impl Reader<'_> {
                 self.all.lists.push(RuleList { effect, origin: origin.clone(), author, rules });
             }
         }
+    }
+
+    /// Says that a rule is about a place in the project, where its path is one that is elsewhere.
+    fn misplaced(&self, rule: &Rule) -> Option<String> {
+        let path = rule.looks_absolute()?;
+        let inside = self.ground.root.join(path.strip_prefix("/").ok()?);
+        let is_elsewhere = path.symlink_metadata().is_ok() && inside.symlink_metadata().is_err();
+        is_elsewhere.then(|| {
+            let absolute = rule.text().replacen("(/", "(//", 1);
+            format!(
+                "`{}` is about {}, which is not there; for the path on your disk, write `{absolute}`.",
+                rule.text(),
+                inside.display()
+            )
+        })
     }
 
     fn directories(&mut self, origin: &RuleOrigin, author: Author, paths: impl Iterator<Item = PathBuf>) {

@@ -35,6 +35,7 @@ mod processes;
 mod programs;
 mod providers;
 mod rate_limit;
+mod ruling;
 mod services;
 mod skills;
 mod traps;
