@@ -113,10 +113,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
     let id = ApprovalId::new(agent.id, call_id);
     let is_forced = question.is_forced();
     let grant = evaluation.offer.clone().filter(|_| !is_forced);
-    let by_hook = is_forced.then(|| match question.reason.as_deref() {
-        None | Some("") => "a hook asks".to_owned(),
-        Some(why) => format!("a hook asks: {why}"),
-    });
+    let reason = reason(&question, &evaluation);
     let (access, may_change) = (question.access, question.may_change);
     let request = ApprovalRequest {
         id: id.clone(),
@@ -124,11 +121,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         title: question.title,
         preview: question.preview,
         grant: grant.clone(),
-        reason: by_hook.unwrap_or_else(|| match question.outside {
-            Some(outside) if !evaluation.because.is_rule() => outside.to_owned(),
-            Some(outside) => format!("{}; {outside}", evaluation.because.words()),
-            None => evaluation.because.words(),
-        }),
+        reason,
     };
     let ask = agent.approver.ask(request.clone());
     run.emit(ToolEvent::ApprovalRequested { request }).await;
@@ -157,6 +150,21 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         // No text and no choice can stand in the place of a call.
         Waited::Answered(_) => Err(ToolOutput::error(refusal(None)).into()),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED).into()),
+    }
+}
+
+/// Says why it is asked, for people.
+fn reason(question: &AccessQuestion<'_>, evaluation: &Evaluation) -> String {
+    if question.is_forced() {
+        return match question.reason.as_deref() {
+            None | Some("") => "a hook asks".to_owned(),
+            Some(why) => format!("a hook asks: {why}"),
+        };
+    }
+    match question.outside {
+        Some(outside) if !evaluation.because.is_rule() => outside.to_owned(),
+        Some(outside) => format!("{}; {outside}", evaluation.because.words()),
+        None => evaluation.because.words(),
     }
 }
 

@@ -4,8 +4,8 @@
 //! that does more than its commands is none of these.
 
 use super::line::{ShellCommand, ShellLine};
-use super::readers::is_reader;
 use super::syntax::{Form, Word};
+use super::table::table;
 
 /// A program that runs the words after its options and does nothing else.
 struct Wrapper {
@@ -55,7 +55,8 @@ pub(super) fn plain_commands(line: &ShellLine) -> Option<Vec<String>> {
 
 /// Returns `true` if a line runs a program that shows what is in files, as far as that can be told.
 pub(super) fn runs_reader(line: Result<&ShellLine, &'static str>) -> bool {
-    let is_reader = |command: &ShellCommand| command.words.first().is_none_or(|name| is_reader(base_name(&name.text)));
+    let is_reader =
+        |command: &ShellCommand| command.words.first().is_none_or(|name| table().is_reader(base_name(&name.text)));
     line.map_or(true, |line| line.effect.is_some() || line.unsaid.is_some() || line.commands.iter().any(is_reader))
 }
 

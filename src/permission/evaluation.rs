@@ -48,6 +48,10 @@ pub enum Because {
 }
 
 impl Because {
+    fn of_mode(mode: PermissionMode, why: &'static str) -> Self {
+        Self::Mode { mode, is_own: false, why }
+    }
+
     /// Says it to people.
     #[must_use]
     pub fn words(&self) -> String {
@@ -132,7 +136,7 @@ impl Permissions {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let (decision, because) = match state.ruleset.denying_kind(kind) {
             Some(rule) => (Decision::Deny(refusal_by(&rule)), Because::Rule(rule)),
-            None => (Decision::Allow, self.because_of(self.mode_in(&state), "nothing forbids these agents")),
+            None => (Decision::Allow, Because::of_mode(self.mode_in(&state), "nothing forbids these agents")),
         };
         Evaluation { decision, because, offer: None, hook_may_allow: false }
     }
@@ -206,12 +210,12 @@ impl Permissions {
                 _ => (Decision::Ask, Because::Unread(rule, why)),
             },
             Ruling::Allowed(rule) => match by_mode() {
-                refusal @ (Decision::Deny(_), _) if !self.only_reads(state, access) => refusal,
+                refusal @ (Decision::Deny(_), _) => refusal,
                 _ => (Decision::Allow, Because::Rule(rule)),
             },
             Ruling::Nothing => match by_mode() {
                 (Decision::Ask, _) if self.is_own(access) => {
-                    (Decision::Allow, self.because_of(mode, "it is the agent's own folder"))
+                    (Decision::Allow, Because::of_mode(mode, "it is the agent's own folder"))
                 }
                 (Decision::Ask, _) if self.is_lent(state, access) => (Decision::Allow, Because::Skill),
                 (Decision::Ask, because) => match state.ruleset.keeping_from(access, &self.lines) {
@@ -226,7 +230,7 @@ impl Permissions {
     /// Asks the answers and the mode, where no rule says anything.
     fn by_mode(&self, state: &State, mode: PermissionMode, access: &Access) -> (Decision, Because) {
         if self.only_reads(state, access) {
-            return (Decision::Allow, self.because_of(mode, "it only reads"));
+            return (Decision::Allow, Because::of_mode(mode, "it only reads"));
         }
         let decision = decide(mode, (&state.grants, &self.holder), &state.project, access);
         let because = match &decision {
@@ -234,14 +238,10 @@ impl Permissions {
             Decision::Ask => Because::Mode { mode, is_own: mode != state.mode, why: why_asked(state, access) },
             Decision::Allow => match state.grants.covering(access, &state.project, &self.holder) {
                 Some(given) => Because::Answer(given.clone()),
-                None => self.because_of(mode, why_free(state, mode, access)),
+                None => Because::of_mode(mode, why_free(state, mode, access)),
             },
         };
         (decision, because)
-    }
-
-    fn because_of(&self, mode: PermissionMode, why: &'static str) -> Because {
-        Because::Mode { mode, is_own: false, why }
     }
 
     /// Returns `true` for a command under guard that only reads the project. Rules about paths say nothing of commands,

@@ -13,10 +13,13 @@ use super::table::{Wrapper, table};
 
 /// ShellLines as they were read last: one that is asked about again is not read again.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ShellLines(Arc<Mutex<Option<(String, Arc<Result<ShellLine, &'static str>>)>>>);
+pub(super) struct ShellLines(Arc<Mutex<Option<(String, LineReading)>>>);
+
+/// A line, or why it cannot be read.
+type LineReading = Arc<Result<ShellLine, &'static str>>;
 
 impl ShellLines {
-    pub(super) fn read(&self, text: &str) -> Arc<Result<ShellLine, &'static str>> {
+    pub(super) fn read(&self, text: &str) -> LineReading {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, line)) = last.as_ref().filter(|(known, _)| known == text) {
             return line.clone();
@@ -190,7 +193,10 @@ impl ShellLine {
             }
             match option.text.as_str() {
                 "--" => break,
-                "--version" | "--help" => return Ok(self.push(words, Behind::Nothing, false)),
+                "--version" | "--help" => {
+                    self.push(words, Behind::Nothing, false);
+                    return Ok(());
+                }
                 "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O" => next += 1,
                 long if long.starts_with("--") => {}
                 letters => {

@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
                 return Err(UNCLEAR);
             }
             "raw_string" | "string" | "word" | "ansi_c_string" if computes(text) => {
-                self.hides("the shell may compute in it")
+                self.hides("the shell may compute in it");
             }
             "heredoc_redirect" | "herestring_redirect" => return Err(UNCLEAR),
             _ => {}
@@ -201,13 +201,12 @@ impl<'a> Reader<'a> {
         self.notes(SETS);
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            match child.kind() {
-                "variable_assignment" => self.assignment(child, depth)?,
-                _ => {
-                    // `export "NAME=value"`
-                    self.script.values.extend(self.text(child).split_once('=').map(|(_, value)| value.to_owned()));
-                    self.filled(child, depth + 1)?;
-                }
+            if child.kind() == "variable_assignment" {
+                self.assignment(child, depth)?;
+            } else {
+                // `export "NAME=value"`
+                self.script.values.extend(self.text(child).split_once('=').map(|(_, value)| value.to_owned()));
+                self.filled(child, depth + 1)?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Commands that are free in every mode: they read files of the project and do nothing else.
 //!
-//! Owns which programs and options those are. Leaves where a path leads, and the place of a program, to the tool that runs
+//! Owns how they are told from others. Leaves the table of them to `table`, and where a path leads, and the place of a program, to the tool that runs
 //! them. Invariant: every option is known to read no other file than those the words name, to follow no links and to
 //! start nothing; what is not on the lists is refused.
 
@@ -9,41 +9,12 @@ use super::grants::{is_simple, shell_words, trimmed};
 use super::options::is_among;
 use super::sed;
 use super::shell::{is_read_only, stays_inside};
+use super::table::table;
 
 /// What an agent reads whose command was refused because it is none of these.
 pub(super) const ALLOWED: &str = "Run one plain command, without pipes, redirections or expansions, on paths inside \
 the project: git diff, log, show, grep, blame or status, cat, head, tail, wc, ls, grep, rg, find without \
     actions, sed -n with line numbers. Or use Read, Grep and Glob.";
-
-/// A program, its long options and its letters.
-type Row = (&'static [&'static str], &'static str, &'static str);
-
-const PROGRAMS: [Row; 6] = [
-    (&["cat"], "number number-nonblank squeeze-blank show-all show-ends show-tabs", "nbsAeEtTv"),
-    (&["head", "tail"], "lines bytes quiet verbose", "ncqv"),
-    (&["wc"], "lines words bytes chars max-line-length", "lwcmL"),
-    (&["ls"], "all almost-all human-readable recursive reverse", "alhrtSRF1dA"),
-    (
-        &["grep", "egrep", "fgrep"],
-        "line-number ignore-case files-with-matches files-without-match count invert-match word-regexp line-regexp \
-         extended-regexp fixed-strings perl-regexp basic-regexp only-matching with-filename no-filename recursive \
-         include exclude exclude-dir after-context before-context context max-count quiet no-messages regexp",
-        "nilLcvwxsEFPGoHhrABCmqIe",
-    ),
-    (
-        &["rg"],
-        "line-number no-line-number ignore-case smart-case case-sensitive files-with-matches files-without-match count \
-         count-matches invert-match word-regexp fixed-strings only-matching after-context before-context context glob \
-         iglob type type-not type-list hidden no-ignore files multiline max-count max-depth heading no-heading sort \
-         with-filename no-filename column trim regexp quiet",
-        "nilcvwsSFoABCegtTHNIUm",
-    ),
-];
-
-/// Tests and actions of `find` that follow no links and print only.
-const FIND: &str = "P name iname path ipath wholename regex iregex type maxdepth mindepth depth size empty newermt mtime \
-    mmin ctime cmin atime amin perm user group links inum xdev mount daystart not o a or and print print0 ls prune quit \
-    true false readable writable executable";
 
 /// Returns `true` if a command only reads, as long as what its words name lies inside the project.
 pub fn is_reading(command: &str) -> bool {
@@ -78,8 +49,7 @@ pub fn reads_files(command: &str) -> Option<Vec<String>> {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     let is_program = match program.as_str() {
         "sed" => sed::is_harmless(&[], &rest) && rest.first() == Some(&"-n"),
-        "find" => true,
-        name => PROGRAMS.iter().any(|(names, ..)| names.contains(&name)),
+        name => table().free_options_of(name).is_some(),
     };
     is_program.then_some(words)
 }
@@ -111,16 +81,15 @@ pub fn is_option(word: &str) -> bool {
 }
 
 fn is_harmless(program: &str, option: &str) -> bool {
+    let options = table().free_options_of(program);
     match program {
         "find" => {
             let name = option.trim_start_matches('-');
-            option.starts_with('-') && !option.starts_with("--") && FIND.split_whitespace().any(|known| known == name)
+            let is_known = || options.is_some_and(|row| row.long.split_whitespace().any(|known| known == name));
+            option.starts_with('-') && !option.starts_with("--") && is_known()
                 || name.starts_with(|c: char| c.is_ascii_digit())
         }
         "sed" => matches!(option, "-n" | "-E" | "-nE" | "-e" | "-ne"),
-        name => PROGRAMS
-            .iter()
-            .find(|(names, ..)| names.contains(&name))
-            .is_some_and(|(_, long, letters)| is_among(option, long, letters)),
+        _ => options.is_some_and(|row| is_among(option, &row.long, &row.letters)),
     }
 }

@@ -5,7 +5,7 @@
 
 use super::commands::base_name;
 use super::line::ShellLine;
-use super::readers::is_reader;
+use super::table::table;
 
 /// Programs that choose, from what they are given, what is printed.
 const CHOOSERS: [&str; 7] = ["awk", "egrep", "fgrep", "gawk", "grep", "rg", "sed"];
@@ -35,7 +35,7 @@ impl LineStatus {
         let names: Vec<&str> =
             own.filter_map(|command| command.words.first()).map(|name| base_name(&name.text)).collect();
         match () {
-            () if names.iter().all(|name| is_reader(name)) => Self::Shown,
+            () if names.iter().all(|name| table().is_reader(name)) => Self::Shown,
             () if names.iter().any(|name| CHOOSERS.contains(name)) => Self::Unclear,
             () => Self::Hidden,
         }

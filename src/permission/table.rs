@@ -8,9 +8,6 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::options;
-use super::readers::is_reader;
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CommandTable {
@@ -25,6 +22,55 @@ pub(super) struct CommandTable {
     launchers: BTreeMap<String, Vec<String>>,
     quiet: Quiet,
     wrapper: Vec<Wrapper>,
+    readers: Vec<String>,
+    options: Vec<OptionRow>,
+    free: Vec<OptionRow>,
+    pub(super) git: GitTable,
+}
+
+/// Options that do no harm.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct OptionRow {
+    programs: Vec<String>,
+    /// Long options without dashes, separated by blanks. They count in full only.
+    pub(super) long: String,
+    /// Letters after one dash, alone or among others.
+    pub(super) letters: String,
+    pub(super) style: OptionStyle,
+    /// Whether what follows `--` are options of its own all the same.
+    pub(super) after_options: bool,
+    /// The options of another program behind `--`.
+    pub(super) others: Option<HarmlessOptions>,
+}
+
+/// How a program writes its long options.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OptionStyle {
+    /// `--name`, and `-n` for letters.
+    #[default]
+    Two,
+    /// `-name`.
+    One,
+}
+
+/// Long options, and letters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HarmlessOptions {
+    pub(super) long: String,
+    pub(super) letters: String,
+}
+
+/// What git does, by its commands.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GitTable {
+    pub(super) asking: Vec<String>,
+    pub(super) asked: String,
+    pub(super) harmless_settings: Vec<String>,
+    pub(super) writing: BTreeMap<String, HarmlessOptions>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -64,6 +110,21 @@ fn holds(list: &[String], name: &str) -> bool {
 }
 
 impl CommandTable {
+    /// Returns `true` for a program that starts no other one and writes no file with the options that it is let have.
+    pub(super) fn is_reader(&self, name: &str) -> bool {
+        holds(&self.readers, name)
+    }
+
+    /// Returns the options of a program of which only some are harmless.
+    pub(super) fn options_of(&self, name: &str) -> Option<&OptionRow> {
+        self.options.iter().find(|row| holds(&row.programs, name))
+    }
+
+    /// Returns the options of a program that is free in every mode.
+    pub(super) fn free_options_of(&self, name: &str) -> Option<&OptionRow> {
+        self.free.iter().find(|row| holds(&row.programs, name))
+    }
+
     pub(super) fn is_quiet_builtin(&self, name: &str) -> bool {
         holds(&self.quiet_builtins, name)
     }
@@ -112,8 +173,8 @@ impl CommandTable {
 
     /// Returns `true` for a program that runs none of its words.
     pub(super) fn is_quiet(&self, name: &str) -> bool {
-        is_reader(name)
-            || options::has_table(name)
+        self.is_reader(name)
+            || self.options_of(name).is_some()
             || self.quiet.programs.split_whitespace().any(|known| known == name)
             || self.is_quiet_builtin(name)
             || self.is_computing_builtin(name)
