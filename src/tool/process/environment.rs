@@ -1,8 +1,8 @@
 //! The environment of commands: a list of what they need, not ours less some names.
 //!
 //! Owns which of our variables are handed on. Leaves asking the user for more names to `config`. Invariants: a variable
-//! that no list names stays with us; a value with a name and a password in an address stays with us too; nothing is
-//! handed on that makes a shell, the loader or git run something by itself.
+//! that no list names stays with us, and so does a value with a password or a token in it, unless the user names the
+//! variable; nothing is handed on that makes a shell, the loader or git run something by itself.
 
 use std::ffi::OsString;
 
@@ -40,6 +40,21 @@ const PREFIXES: &[&str] = &[
 ];
 
 const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
+
+/// Words that stand for a secret in a name within a value, and those that make one of a `key` that follows.
+#[rustfmt::skip]
+const SECRET_WORDS: [&str; 20] = [
+    "password", "passwd", "passphrase", "pass", "token", "tokens", "secret", "secrets", "credential", "credentials", "auth",
+    "authtoken", "apikey", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "pwd", "authorization",
+];
+const KEYS: [&str; 8] = ["api", "access", "secret", "private", "signing", "license", "encryption", "account"];
+
+/// How the tokens of services begin.
+#[rustfmt::skip]
+const TOKEN_STARTS: [&str; 22] = [
+    "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "sk_live_", "rk_live_", "xoxb-", "xoxp-", "xapp-",
+    "npm_", "pypi-", "hf_", "AKIA", "ASIA", "AIza", "ya29", "dop_v1_", "eyJ",
+];
 
 /// What is never handed on, even if the user names it: it makes a shell, the loader or git run something by itself, or is ours.
 #[rustfmt::skip]
@@ -142,10 +157,61 @@ fn is_model_key(name: &str) -> bool {
     is_secret(name) && MAKERS.iter().any(|maker| name.to_ascii_uppercase().starts_with(maker))
 }
 
-/// Returns `true` if an address in the value holds a user's name, which a password or a token usually follows.
+/// Returns `true` if a value holds a password or a token, by the name that stands before it or by how it begins.
 fn has_credentials(value: &str) -> bool {
+    has_login(value) || has_named_secret(value) || value.split(is_delimiter).any(is_token)
+}
+
+/// Returns `true` if an address in the value holds a user's name, which a password or a token usually follows.
+fn has_login(value: &str) -> bool {
     value.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '?', '#', ',', ' ']).next().unwrap_or_default();
         authority.contains('@')
     })
+}
+
+/// Returns `true` if something in the value is given to a name that stands for a secret: `-Drepo.password=x`, `--token x`.
+fn has_named_secret(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let is_given = |(at, sign): (usize, &str)| {
+        let (before, after) = (value[..at].trim_end(), value[at + sign.len()..].trim_start());
+        let name = before.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+        let is_option = sign == "=" || name.starts_with('-');
+        let is_said = after.chars().next().is_some_and(|c| !c.is_whitespace() && c != '-');
+        // As `-D` of Java and `-P` of Gradle begin.
+        let set = name.strip_prefix("-D").or(name.strip_prefix("-P")).unwrap_or(name);
+        is_option && is_said && (names_secret(name) || names_secret(set))
+    };
+    let headers = ["bearer ", "basic "];
+    value.match_indices('=').any(is_given)
+        || value.match_indices(' ').any(is_given)
+        || headers.iter().any(|header| value.to_ascii_lowercase().contains(header))
+}
+
+/// Returns `true` if one of the words that a name is made of, such as `authToken` or `signing.password`, stands for a secret.
+fn names_secret(name: &str) -> bool {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        was_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    words.retain(|word| !word.is_empty());
+    let is_key = words.windows(2).any(|pair| KEYS.contains(&pair[0].as_str()) && pair[1].starts_with("key"));
+    is_key || words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
+}
+
+/// What may stand around a token.
+fn is_delimiter(c: char) -> bool {
+    !c.is_ascii_alphanumeric() && c != '_' && c != '-'
+}
+
+/// Returns `true` for a word that begins as the tokens of a service do, and is as long.
+fn is_token(word: &str) -> bool {
+    word.len() >= 20 && TOKEN_STARTS.iter().any(|start| word.starts_with(start))
 }

@@ -282,7 +282,13 @@ async fn the_environment_is_a_list_of_what_commands_need() {
     let text = text_of(&super::run(&tools, "Bash", json!({"command": "env"}), &bench.context).await);
     assert!(!text.contains("canary"), "{text}");
     if std::env::var_os("DATABASE_URL").is_some() {
-        for line in ["DATABASE_URL=postgres://me:kept@host/db", "MYAPP_TOKEN=kept", "CARGO_HOME=/kept", "LC_ALL=C"] {
+        for line in [
+            "DATABASE_URL=postgres://me:kept@host/db",
+            "MYAPP_TOKEN=kept",
+            "CARGO_HOME=/kept",
+            "LC_ALL=C",
+            "CXXFLAGS=-DUSE_TOKENIZER=1 -DKEYS=3 -Dkept",
+        ] {
             assert!(text.lines().any(|shown| shown == line), "{line} is missing: {text}");
         }
     }
@@ -343,6 +349,16 @@ fn what_no_list_names_stays_out_of_the_environment_of_commands() {
             ("https_proxy", "http://me:canary@proxy:8080"),
             ("PIP_INDEX_URL", "https://canary@packages/simple"),
             ("GOPROXY", "https://a,https://me:canary@b"),
+            ("MAVEN_OPTS", "-Xmx1g -Drepo.password=canary"),
+            ("GRADLE_OPTS", "-PsigningPassword=canary"),
+            ("NIX_CONFIG", "access-tokens = github.com=canary"),
+            ("NODE_OPTIONS", "--require ./x.js --token canary"),
+            ("CFLAGS", "-O2 -DAPI_KEY=canary"),
+            ("GOFLAGS", "-ldflags=-X=main.authToken=canary"),
+            ("RUBYOPT", "-W0 -rset ghp_canarycanarycanarycanary1"),
+            ("MAKEFLAGS", "HEADER='Authorization: Bearer canary'"),
+            ("CARGO_BUILD_RUSTFLAGS", "--cfg secret=\"canary\""),
+            ("CXXFLAGS", "-DUSE_TOKENIZER=1 -DKEYS=3 -Dkept"),
             ("BASH_ENV", "/canary"),
             ("BASH_FUNC_ls%%", "() { echo canary; }"),
             ("LD_PRELOAD", ""),
