@@ -96,6 +96,8 @@ pub struct SandboxSettings {
     pub write: Vec<PathBuf>,
     /// Paths that commands may not read beside the usual ones, absolute or below `~`.
     pub hide: Vec<PathBuf>,
+    /// Paths of the home that they may read although they begin with a dot, absolute or below `~`.
+    pub read: Vec<PathBuf>,
     /// Hosts that commands may reach.
     pub hosts: Vec<String>,
     /// Whether commands have the network.
@@ -110,6 +112,7 @@ impl Default for SandboxSettings {
             enabled: true,
             write: Vec::new(),
             hide: Vec::new(),
+            read: Vec::new(),
             hosts: Vec::new(),
             network: false,
             untested_macos: false,

@@ -164,6 +164,12 @@ pub(super) const ROWS: &[SettingRow] = &[
         project: ProjectRule::Never("these are your files"),
     },
     SettingRow {
+        name: "sandbox.read",
+        get: |config| json!(config.sandbox.read),
+        set: Setter::List(|config, paths| add_paths(&mut config.sandbox.read, paths)),
+        project: ProjectRule::Never("these are your files"),
+    },
+    SettingRow {
         name: "sandbox.hosts",
         get: |config| json!(config.sandbox.hosts),
         set: Setter::List(|config, hosts| add_hosts(&mut config.sandbox.hosts, hosts)),

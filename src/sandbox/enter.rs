@@ -10,6 +10,7 @@
 //! Numbers of their own begin with the next process that is started, and its `/proc` has to be mounted from there. So a
 //! first process calls [`separate_processes`], starts a second one, and that one enters.
 
+use std::collections::HashSet;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -125,18 +126,19 @@ fn drop_rights() -> rustix::io::Result<()> {
 /// Returns what may be read: all but what is hidden, as the fewest places. What comes into being beside something hidden
 /// is none of them.
 fn readable(policy: &SandboxPolicy) -> Vec<PathBuf> {
-    let devices = PathBuf::from("/dev");
-    let closed: Vec<&PathBuf> = policy.hidden.iter().chain([&devices]).collect();
+    let replaced = policy.stand_ins.iter().map(|(place, _)| place.as_path());
+    let closed: HashSet<&Path> = policy.hidden.iter().map(PathBuf::as_path).chain([Path::new("/dev")]).collect();
+    let above: HashSet<&Path> =
+        closed.iter().copied().chain(replaced).flat_map(|place| place.ancestors().skip(1)).collect();
     let (mut readable, mut folders) = (Vec::new(), vec![PathBuf::from("/")]);
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir().into_iter().flatten().filter_map(Result::ok) {
             let path = entry.path();
             // What a link leads to stands for itself.
-            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) || closed.contains(&&path) {
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) || closed.contains(path.as_path()) {
                 continue;
             }
-            let holds_closed = closed.iter().any(|place| place.starts_with(&path));
-            if holds_closed { folders.push(path) } else { readable.push(path) }
+            if above.contains(path.as_path()) { folders.push(path) } else { readable.push(path) }
         }
     }
     readable

@@ -118,6 +118,9 @@ impl SandboxPolicy {
             () if self.tmp.is_some() && path.starts_with(TMP) => {
                 "commands have a folder of their own there, and see nothing of yours"
             }
+            () if self.stand_ins.iter().any(|(place, _)| place == path) => {
+                "replaced: it can hold passwords, and commands read a file without any in its place"
+            }
             () if lies_in(&self.hidden) => "hidden: commands can neither read nor write it",
             () if lies_in(&self.protected) || is_vacant => "protected: commands can read it, not write it",
             () if lies_in(&self.writable) => "commands can read and write it",

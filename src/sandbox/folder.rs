@@ -12,9 +12,12 @@ use std::path::PathBuf;
 
 use crate::temporary::{TemporaryFolder, remove_tree};
 
+use super::secrets::stand_in_texts;
+
 const PREFIX: &str = "belvedere-sandbox-";
 const LOCK: &str = "lock";
 const NO_FOLDER: &str = "no-folder";
+const STAND_INS: &str = "stand-ins";
 /// Holds the paths where commands that run could put something, with a NUL behind each.
 const RECORD: &str = "vacant";
 
@@ -37,6 +40,10 @@ impl SandboxFolder {
         DirBuilder::new().mode(0o700).create(path.join("tmp"))?;
         DirBuilder::new().mode(0o000).create(path.join(NO_FOLDER))?;
         OpenOptions::new().write(true).create_new(true).mode(0o000).open(path.join("no-file"))?;
+        DirBuilder::new().mode(0o700).create(path.join(STAND_INS))?;
+        for (name, text) in stand_in_texts() {
+            std::fs::write(path.join(STAND_INS).join(name), text)?;
+        }
         Ok(Self { _folder: folder, path, _alive: alive })
     }
 
@@ -47,6 +54,11 @@ impl SandboxFolder {
     /// Returns the file in which it stands where commands could put something, for whoever comes after us.
     pub(super) fn record(&self) -> PathBuf {
         self.path.join(RECORD)
+    }
+
+    /// Returns the folder of what is read in the place of some files.
+    pub(super) fn stand_ins(&self) -> PathBuf {
+        self.path.join(STAND_INS)
     }
 
     /// Returns an empty file and an empty folder that nobody may open.

@@ -1,6 +1,7 @@
 //! Which places a policy names: what may be written, what is protected in it, what is hidden.
 //!
-//! Owns the table of them and looking at what is there. Leaves keeping to it to the kernel. Everything here blocks.
+//! Owns the table of them and looking at what is there. Leaves what of a home is a secret to `secrets`, and keeping to it all
+//! to the kernel. Everything here blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 
 use super::evict::VacantPlace;
 use super::git_folder::GitNames;
+use super::secrets::HiddenPlaces;
 use super::{DeniedPaths, PlaceWatch, SandboxPolicy};
 use crate::nofollow::{make_folder, put_file};
 
@@ -24,7 +26,6 @@ const MAX_NESTED: usize = 8;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SandboxData {
-    hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     protected_entries: Vec<PathBuf>,
     protected_modules: Vec<PathBuf>,
@@ -67,6 +68,8 @@ pub struct SandboxPlaces {
     pub protected: Vec<PathBuf>,
     /// What else is hidden: the program's own files, what the user adds.
     pub hidden: Vec<PathBuf>,
+    /// What is not, although it lies in the home: what the user lets commands read, and where their programs lie.
+    pub open: Vec<PathBuf>,
     /// What rules keep from commands, by patterns.
     pub denied: DeniedPaths,
     /// Temporary files and caches.
@@ -75,7 +78,11 @@ pub struct SandboxPlaces {
     pub masks: (PathBuf, PathBuf),
     /// Whether commands have a `/tmp` of their own: nothing lies in the system's that they need.
     pub has_own_tmp: bool,
+    /// Folder of what is read in the place of some files of the home.
+    pub stand_ins: PathBuf,
     pub has_network: bool,
+    /// Folders that are worked in, also by commands that only read: what lies there is no secret.
+    pub work: Vec<PathBuf>,
     /// Who looks at those that are vacant.
     pub watch: PlaceWatch,
 }
@@ -112,6 +119,8 @@ impl SandboxPlaces {
     pub(super) fn resolve(&mut self) {
         self.writable = self.writable.iter().filter_map(real).collect();
         self.own = self.own.iter().filter_map(real).collect();
+        self.open = self.open.iter().filter_map(real).collect();
+        self.work = self.work.iter().filter_map(real).collect();
         // What is not there yet is hidden as soon as it is.
         self.hidden = self.hidden.iter().map(|path| real(path).unwrap_or_else(|| path.clone())).collect();
     }
@@ -162,14 +171,18 @@ impl SandboxPlaces {
         protected.dedup();
         vacant.sort();
         vacant.dedup();
-        let home = self.home.as_deref().unwrap_or(Path::new("/"));
-        let named = data().hidden.iter().map(|name| home.join(name)).map(|path| real(&path).unwrap_or(path));
-        let mut hidden: Vec<PathBuf> = named.chain(self.hidden.iter().cloned()).chain(unread).collect();
+        let work: Vec<&Path> = self.work.iter().chain(&self.writable).chain(&writable).map(PathBuf::as_path).collect();
+        let secrets = HiddenPlaces { home: self.home.as_deref(), open: &self.open, work: &work };
+        let mut hidden: Vec<PathBuf> =
+            secrets.hidden().into_iter().chain(self.hidden.iter().cloned()).chain(unread).collect();
         hidden.sort();
         hidden.dedup();
+        let seen: Vec<&Path> =
+            seen.into_iter().chain(work.iter().copied()).chain(self.open.iter().map(PathBuf::as_path)).collect();
         let hidden = hidden.iter().flat_map(|path| around(path, &seen)).collect();
-        let (masks, has_network) = (self.masks.clone(), self.has_network);
-        let own = self.own.clone();
+        let stand_ins =
+            secrets.stand_ins().into_iter().map(|(place, text)| (place, self.stand_ins.join(text))).collect();
+        let (masks, has_network, own) = (self.masks.clone(), self.has_network, self.own.clone());
         let tmp = own.first().filter(|_| self.has_own_tmp).cloned();
         Ok(SandboxPolicy {
             writable,
@@ -178,6 +191,7 @@ impl SandboxPlaces {
             protected,
             vacant,
             hidden,
+            stand_ins,
             masks,
             has_own_processes: false,
             has_network,
@@ -270,26 +284,6 @@ impl VacantPlace {
     /// Returns what git obeys in a folder of git that has come into being at this place.
     pub(super) fn as_repository(&self) -> Vec<Self> {
         git_names().map(|name| Self { path: self.path.join(name), link: None, top: self.top.clone() }).collect()
-    }
-}
-
-/// What is hidden from every command, whatever the user has set: keys, credentials, histories.
-#[derive(Debug)]
-pub struct SecretPlaces(Vec<PathBuf>);
-
-impl SecretPlaces {
-    /// Finds the places of a user, by their own names and by where links lead. Blocks.
-    #[must_use]
-    pub fn below(home: Option<&Path>) -> Self {
-        let home = home.unwrap_or(Path::new("/"));
-        let named = data().hidden.iter().map(|name| home.join(name));
-        Self(named.flat_map(|place| [real(&place), Some(place)]).flatten().collect())
-    }
-
-    /// Returns `true` for a resolved path that is one of them, or lies there.
-    #[must_use]
-    pub fn hold(&self, path: &Path) -> bool {
-        self.0.iter().any(|place| path.starts_with(place))
     }
 }
 

@@ -29,6 +29,9 @@ pub struct SandboxPolicy {
     pub vacant: Vec<(PathBuf, Option<PathBuf>)>,
     /// Files and folders that it may not read either.
     pub hidden: Vec<PathBuf>,
+    /// Files that are read as other ones, each with that one.
+    #[serde(default)]
+    pub stand_ins: Vec<(PathBuf, PathBuf)>,
     /// An empty file and an empty folder that nobody may open, in the place of what is hidden.
     pub masks: (PathBuf, PathBuf),
     /// Whether its processes are numbered apart, so that they neither see nor reach others, and end with the first of them.

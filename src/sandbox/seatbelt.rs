@@ -57,11 +57,13 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> Result<String, PathBuf> {
         let inside = |folder: &&Path| policy.writable.iter().any(|top| folder.starts_with(top));
         path.ancestors().skip(1).take_while(inside).map(Path::to_path_buf).collect()
     };
-    let mut folders: Vec<PathBuf> = kept().chain(all(&policy.hidden)).flat_map(above).collect();
+    // There are no mounts, so what is read as another file cannot be read at all.
+    let hidden = || all(&policy.hidden).chain(policy.stand_ins.iter().map(|(place, _)| place.as_path()));
+    let mut folders: Vec<PathBuf> = kept().chain(hidden()).flat_map(above).collect();
     folders.sort();
     folders.dedup();
     rule("deny file-write-unlink", "literal", &mut all(&folders))?;
-    rule("deny file-read* file-write*", "subpath", &mut all(&policy.hidden))?;
+    rule("deny file-read* file-write*", "subpath", &mut hidden())?;
     if policy.has_network {
         profile.push_str("(allow network*)\n(allow system-socket)\n");
     }

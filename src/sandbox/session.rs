@@ -62,6 +62,7 @@ impl Sandbox {
         let folder = SandboxFolder::new()?;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&cache)?;
         places.masks = folder.masks();
+        places.stand_ins = folder.stand_ins();
         places.watch.record_in(folder.record());
         places.own = vec![folder.temporary(), cache.clone()];
         places.resolve();

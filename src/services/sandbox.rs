@@ -97,11 +97,13 @@ fn of_session(
     let obeyed = obeyed_by_git(root, &root.join("file"), &environment).into_iter();
     let places = SandboxPlaces {
         writable: settings.write.iter().map(full).chain(others).collect(),
+        work: vec![root.to_path_buf()],
         denied,
         // What its settings name; of git's own folder, some files are written by every commit.
         protected: obeyed.filter(|path| path != root && !path.starts_with(&dot_git)).collect(),
         hidden: settings.hide.iter().map(full).chain(own).collect(),
         has_own_tmp: ![root, paths.state_dir.as_path()].iter().any(|path| path.starts_with(TMP)),
+        open: settings.read.iter().map(full).chain(program_folders(home.as_deref())).collect(),
         has_network: settings.network,
         home,
         watch,
@@ -109,6 +111,13 @@ fn of_session(
     };
     let hosts = Hosts::new(settings.hosts.iter().cloned());
     Sandbox::new(places, project_dir(&paths.cache_dir, root), hosts, settings.enabled)
+}
+
+/// Returns the folders of the home from which programs are started, which are no secret.
+fn program_folders(home: Option<&Path>) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_below = |folder: &PathBuf| home.is_some_and(|home| folder.starts_with(home) && folder != home);
+    std::env::split_paths(&path).filter(is_below).collect()
 }
 
 /// Says what appears where no command in the sandbox may write.

@@ -6,6 +6,7 @@ mod git_folder;
 mod proxy;
 mod repository;
 mod seatbelt;
+mod secrets;
 mod status;
 mod worktree;
 mod world;
