@@ -16,7 +16,7 @@
 //! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`memory`], [`hook`], [`mcp`], [`external`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, how work is done here, what runs beside it, servers of tools, other programs that are agents, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`], [`sandbox`], [`launched`] | may it? pure decisions; git under settings of our own; what the kernel keeps commands from; programs that run and are talked to |
-//! | 0 | [`message`], [`network`], [`nofollow`], [`program`], [`temporary`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; where the programs lie that we start; folders and files for a while; putting small files in place |
+//! | 0 | [`message`], [`network`], [`nofollow`], [`obeyed`], [`program`], [`temporary`], [`whole_file`] | the words all others speak; whose certificates count; opening what no link leads to; which files other programs obey; where the programs lie that we start; folders and files for a while; putting small files in place |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
 //! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
@@ -228,6 +228,7 @@ pub mod sandbox;
 pub mod message;
 pub mod network;
 pub mod nofollow;
+pub mod obeyed;
 pub mod program;
 pub mod temporary;
 pub mod whole_file;

@@ -1,11 +1,13 @@
 //! Where agents may read without a question, and which files there other programs run or obey.
 //!
-//! Owns the ground that is free and the files of it that are not plain. Leaves finding the project and reading git's
-//! settings to `config`. Invariant: without a project nothing is free, and a file is plain only if nothing speaks
+//! Owns the ground that is free and the files of it that are not plain. Leaves the names of these to `obeyed`, and finding
+//! the project and reading git's settings to `config`. Invariant: without a project nothing is free, and a file is plain only if nothing speaks
 //! against it, in whatever spelling a disk would take for the same name.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+
+use crate::obeyed::is_obeyed;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Project {
@@ -77,62 +79,17 @@ impl Project {
     }
 }
 
-/// Names, beside those that begin with a dot, of files and folders that other programs run or obey.
-#[rustfmt::skip]
-const OBEYED: [&str; 42] = [
-    // Read by interpreters, package managers and version managers wherever they start.
-    "pip.conf", "pip.ini", "pyvenv.cfg", "sitecustomize.py", "usercustomize.py", "site-packages", "venv", "mise",
-    "rust-toolchain", "rust-toolchain.toml", "bunfig.toml", "ipython_config.py",
-    // Read by version control.
-    "_darcs", "git~1",
-    // Read by editors and shells.
-    "_vimrc", "_exrc", "_netrc", "devcontainer.json",
-    // Run by a server at the next push.
-    "buildspec.yml", "buildspec.yaml", "cloudbuild.yml", "cloudbuild.yaml", "bitrise.yml", "wercker.yml",
-    "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml", "appveyor.yml", "appveyor.yaml",
-    "codemagic.yml", "codemagic.yaml",
-    // What other agents are told.
-    "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "qwen.md", "warp.md",
-    "opencode.json", "mcp.json",
-    // Who may enter, and with what.
-    "authorized_keys", "authorized_keys2",
-];
-
-/// How the names of such files begin that have many endings.
-const OBEYED_STARTS: [&str; 4] = ["lefthook", "jenkinsfile", "jupyter_", "mise."];
-
-/// Endings of files that other programs obey, or that hold keys.
-#[rustfmt::skip]
-const OBEYED_ENDINGS: [&str; 13] = [
-    ".pth", "._pth", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".code-workspace",
-    ".desktop", ".sublime-project",
-];
-
-/// Names that begin with a dot and that no program acts on beyond leaving files alone or laying them out.
-#[rustfmt::skip]
-const HARMLESS: [&str; 9] = [
-    ".editorconfig", ".gitkeep", ".keep", ".nojekyll", ".mailmap", ".env.example", ".env.sample", ".env.template",
-    ".all-contributorsrc",
-];
-
 /// Returns `true` if a part of a path names nothing that other programs run or obey.
 fn is_plain_name(part: Component<'_>) -> bool {
     let Component::Normal(name) = part else { return false };
-    let name = folded_name(&name.to_string_lossy());
-    if let Some(rest) = name.strip_prefix('.') {
-        return HARMLESS.contains(&name.as_str()) || rest.ends_with("ignore");
-    }
+    let name = folded(&name.to_string_lossy());
     // Keys have the names that their owners like; `id_map.rs` is none.
     let is_key = name.strip_prefix("id_").is_some_and(|kind| {
         !kind.contains('.')
             || [".pub", ".old", ".bak"].iter().any(|ending| kind.ends_with(ending))
             || ["rsa", "dsa", "ecdsa", "ed25519", "xmss"].iter().any(|known| kind.starts_with(known))
     });
-    let begins = OBEYED_STARTS.iter().any(|start| name.starts_with(start));
-    !is_key
-        && !begins
-        && !OBEYED.contains(&name.as_str())
-        && !OBEYED_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    !is_key && !is_obeyed(&name)
 }
 
 /// Returns a name as a disk that folds letters, drops signs without width, or ends names early would know it.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::evict::VacantPlace;
+use crate::obeyed::is_kept_by_pattern;
 
 /// Events that are taken in at a time; of more, it does not matter which they are.
 const MAX_EVENTS: usize = 4_096;
@@ -143,7 +144,7 @@ impl PlaceEvents {
     fn take_in(&mut self, event: &SystemEvent<'_>, heard: &mut HeardEvents) {
         let Some(listened) = self.listened.get(&event.number) else { return };
         if let Some(name) = event.name {
-            let is_name = self.names.contains(&name.to_ascii_lowercase());
+            let is_name = self.names.contains(&name.to_ascii_lowercase()) || is_kept_by_pattern(Path::new(name));
             let is_settings = listened.is_of_git && name.as_encoded_bytes().starts_with(b"config");
             heard.is_news |= listened.is_kept || is_name || is_settings && event.is_new;
             heard.is_of_git |= listened.is_of_git && event.is_new;

@@ -16,6 +16,7 @@ use super::git_folder::GitNames;
 use super::secrets::HiddenPlaces;
 use super::{DeniedPaths, PlaceWatch, SandboxPolicy};
 use crate::nofollow::{make_folder, put_file};
+use crate::obeyed::{is_kept_by_pattern, kept_paths};
 
 /// Links in the way of one place that are followed, as many as the system follows.
 const MAX_LINKS: usize = 40;
@@ -229,6 +230,8 @@ impl SandboxPlaces {
         let below = |folder: &Path, names: &[PathBuf]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let data = data();
         let mut all: Vec<PathBuf> = folders.iter().flat_map(|folder| below(folder, &data.protected)).collect();
+        all.extend(folders.iter().flat_map(|folder| below(folder, kept_paths())));
+        all.extend(folders.iter().flat_map(|folder| patterned(folder)));
         let own = match git {
             Some(GitDirs::Inside(folder)) => Some(folder.clone()),
             _ => None,
@@ -273,6 +276,12 @@ impl SandboxPlaces {
         all.extend(self.protected.iter().cloned());
         all
     }
+}
+
+/// Returns what lies in a folder that other programs obey by a pattern of its name.
+pub(super) fn patterned(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).filter(|path| is_kept_by_pattern(path)).collect()
 }
 
 /// Returns what git obeys in a folder of its own.

@@ -102,6 +102,8 @@ impl OwnWrite {
         state.git.accept(path);
         let mut places = state.inside.values().flat_map(|inside| &inside.places);
         let place = places.find(|place| path.starts_with(&place.path)).map(|place| place.path.clone());
+        let is_patterned = || state.inside.values().any(|inside| inside.is_patterned(path));
+        let place = place.or_else(|| is_patterned().then(|| path.to_path_buf()));
         if let Some(place) = place {
             state.kept.keep_written(&place, written);
         }

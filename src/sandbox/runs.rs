@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::evict::VacantPlace;
+use super::places::patterned;
 use super::{Intrusion, IntrusionFate, SandboxPolicy};
+use crate::obeyed::is_kept_by_pattern;
 
 /// How long a command outside counts as the maker of what appears, from its start.
 const OUTSIDE_LIMIT: Duration = Duration::from_mins(10);
@@ -29,6 +31,8 @@ pub(super) struct SandboxedCommand {
     pub(super) tops: Vec<PathBuf>,
     /// Repositories inside of a repository that are protected from it.
     covered: BTreeSet<PathBuf>,
+    /// What the policy protects.
+    protected: BTreeSet<PathBuf>,
     pub(super) found: Arc<FoundIntrusions>,
     /// Until when it is looked after, once nobody waits for it.
     pub(super) until: Option<Instant>,
@@ -41,7 +45,25 @@ impl SandboxedCommand {
         // Of other systems, the sandbox refuses what would appear.
         let tops = if cfg!(target_os = "linux") { policy.tops() } else { Vec::new() };
         let covered = policy.protected.iter().filter_map(repository).collect();
-        Self { name: name.to_owned(), is_long, places, tops, covered, found: Arc::default(), until: None }
+        let protected = policy.protected.iter().cloned().collect();
+        Self { name: name.to_owned(), is_long, places, tops, covered, protected, found: Arc::default(), until: None }
+    }
+
+    /// Adds what has appeared by a name that is obeyed by a pattern: nobody could say before what it would be.
+    pub(super) fn watch_patterns(&mut self) {
+        let tops: BTreeSet<PathBuf> = self.places.iter().map(|place| place.top.clone()).collect();
+        for top in tops {
+            let is_new =
+                |path: &PathBuf| !self.protected.contains(path) && !self.places.iter().any(|place| place.path == *path);
+            let new: Vec<PathBuf> = patterned(&top).into_iter().filter(is_new).collect();
+            self.places.extend(new.into_iter().map(|path| VacantPlace { path, link: None, top: top.clone() }));
+        }
+    }
+
+    /// Returns `true` for a path at the top of a folder that is watched, by a name that is obeyed by a pattern.
+    pub(super) fn is_patterned(&self, path: &Path) -> bool {
+        let at_top = |place: &VacantPlace| path.parent() == Some(&place.top);
+        is_kept_by_pattern(path) && self.places.iter().any(at_top)
     }
 
     /// Adds what the index of `top` has as repositories by now: what git finds there it obeys.

@@ -361,8 +361,9 @@ impl State {
         }
     }
 
-    /// Takes in what has become a repository inside of one.
+    /// Takes in what has become a repository inside of one, and what is obeyed by a pattern of its name.
     fn find_repositories(&mut self) {
+        self.inside.values_mut().for_each(SandboxedCommand::watch_patterns);
         let tops: BTreeSet<PathBuf> = self.inside.values().flat_map(|inside| inside.tops.iter().cloned()).collect();
         for top in tops {
             let links = self.links.below(&top);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors, as in the crate's documentation. Imports go downwards only; rooms on one floor do not know each other.
 const FLOORS: [&[&str]; 9] = [
-    &["message", "network", "nofollow", "program", "temporary", "whole_file"],
+    &["message", "network", "nofollow", "obeyed", "program", "temporary", "whole_file"],
     &["permission", "git", "sandbox", "launched"],
     &["provider", "tool", "definition", "external", "hook", "mcp", "memory", "session", "config", "worktree"],
     &["agent", "offline"],

@@ -3,6 +3,7 @@
 mod appearing;
 mod bypasses;
 mod git_folder;
+mod obeyed;
 mod proxy;
 mod repository;
 mod seatbelt;
