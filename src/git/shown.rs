@@ -85,7 +85,8 @@ pub(super) fn check_left_out(name: &str, value: &str) -> Result<(), Refused> {
     if name.starts_with("include.") || name.starts_with("includeif.") {
         return Err(Refused("its settings include others".to_owned()));
     }
-    let is_remote = name.starts_with("remote.") && (name.ends_with(".url") || name.ends_with(".pushurl"));
+    let key = name.strip_prefix("remote.").and_then(|name| name.rsplit_once('.')).map(|(_, key)| key);
+    let is_remote = key.is_some_and(|key| ["url", "pushurl"].contains(&key));
     if is_remote && is_program(value) {
         return Err(Refused("a remote of it is reached by a program".to_owned()));
     }

@@ -82,7 +82,7 @@ impl Project {
 /// Returns `true` if a part of a path names nothing that other programs run or obey.
 fn is_plain_name(part: Component<'_>) -> bool {
     let Component::Normal(name) = part else { return false };
-    let name = folded(&name.to_string_lossy());
+    let name = folded_name(&name.to_string_lossy());
     // Keys have the names that their owners like; `id_map.rs` is none.
     let is_key = name.strip_prefix("id_").is_some_and(|kind| {
         !kind.contains('.')

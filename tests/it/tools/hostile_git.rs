@@ -227,7 +227,12 @@ async fn programs_of_any_name_do_not_run() {
         let mut dice = Dice::new(seed);
         set_a_trap(&bench, &mut dice);
         for command in [*dice.pick(&QUERIES), "git log -p", "git status"] {
-            assert!(is_guarded(&bench, command).await, "{seed}: {command}");
+            // What is included is not looked into, and may say how all of it is shown.
+            let has_more = bench.path(".git/more").exists();
+            assert_eq!(is_guarded(&bench, command).await, !has_more, "{seed}: {command}");
+            if has_more {
+                continue;
+            }
             let output = bench.run("Bash", json!({"command": command})).await;
             assert!(!output.is_error, "{seed}: {command}: {}", text_of(&output));
             assert!(!bench.outside("owned").exists(), "{seed}: {command} ran a program");

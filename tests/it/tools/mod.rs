@@ -5,6 +5,7 @@ mod diagnostics;
 pub(crate) mod documents;
 mod edits;
 mod files;
+mod git_status;
 mod hostile_git;
 mod offer;
 mod program;
