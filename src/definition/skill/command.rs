@@ -23,6 +23,15 @@ const COMPUTING: [&str; 8] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-
 const READING: [&str; 4] = ["read", "mapfile", "readarray", "getopts"];
 /// Parts of a word that are not known before it runs.
 const VARIED: [&str; 3] = ["simple_expansion", "expansion", "command_substitution"];
+/// Parts of a line in which a word stays what it is.
+#[rustfmt::skip]
+const KEEPING: [&str; 28] = [
+    "concatenation", "string", "program", "list", "pipeline", "subshell", "compound_statement", "negated_command",
+    "if_statement", "elif_clause", "else_clause", "while_statement", "do_group", "for_statement", "case_statement",
+    "case_item", "process_substitution", "command_substitution", "redirected_statement", "file_redirect",
+    "herestring_redirect", "heredoc_redirect", "heredoc_body", "test_command", "unary_expression", "binary_expression",
+    "variable_assignments", "declaration_command",
+];
 /// Bytes of the longest line that is looked at.
 const MAX_BYTES: usize = 50_000;
 
@@ -285,7 +294,7 @@ impl<'a> Look<'a> {
 
     /// Returns the words of a simple command.
     fn words(&self, command: Node<'_>) -> Vec<ShellWord> {
-        self.word_nodes(command)
+        word_nodes(command)
             .into_iter()
             .map(|node| {
                 let text: String = self.text(node).chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
@@ -296,14 +305,6 @@ impl<'a> Look<'a> {
                 ShellWord { text: text.replace(MARK, VALUE), callers, is_led }
             })
             .collect()
-    }
-
-    fn word_nodes<'t>(&self, command: Node<'t>) -> Vec<Node<'t>> {
-        let mut cursor = command.walk();
-        let is_word = |node: &Node<'_>| {
-            !matches!(node.kind(), "variable_assignment" | "file_redirect" | "herestring_redirect" | "heredoc_redirect")
-        };
-        command.children(&mut cursor).filter(is_word).collect()
     }
 
     /// Returns what may stand at a place, and how the shell reads it there.
@@ -346,37 +347,11 @@ impl<'a> Look<'a> {
         let (mut within, mut role) = (leaf, Role::Data);
         while let Some(parent) = within.parent() {
             let here = match parent.kind() {
-                "concatenation"
-                | "string"
-                | "program"
-                | "list"
-                | "pipeline"
-                | "subshell"
-                | "compound_statement"
-                | "negated_command"
-                | "if_statement"
-                | "elif_clause"
-                | "else_clause"
-                | "while_statement"
-                | "do_group"
-                | "process_substitution"
-                | "redirected_statement"
-                | "case_statement"
-                | "case_item"
-                | "heredoc_body"
-                | "heredoc_redirect"
-                | "herestring_redirect"
-                | "file_redirect"
-                | "for_statement"
-                | "test_command"
-                | "unary_expression"
-                | "binary_expression"
-                | "variable_assignments" => Role::Data,
-                "declaration_command" if within.kind() == "variable_assignment" => Role::Data,
                 "command_substitution" if self.text(parent).starts_with('`') => Role::Plain,
-                "command_substitution" => Role::Data,
+                "declaration_command" if within.kind() != "variable_assignment" => Role::Code,
                 "variable_assignment" => self.role_of_assignment(parent, within),
                 "command" => self.role_of_word(parent, within),
+                kind if KEEPING.contains(&kind) => Role::Data,
                 _ => Role::Code,
             };
             role = role.max(here);
@@ -399,10 +374,17 @@ impl<'a> Look<'a> {
         if matches!(word.kind(), "file_redirect" | "herestring_redirect" | "variable_assignment") {
             return Role::Data;
         }
-        let at = self.word_nodes(command).iter().position(|node| *node == word);
+        let at = word_nodes(command).iter().position(|node| *node == word);
         let is_code = at.is_none_or(|at| runs_word(&self.words(command), at));
         if is_code { Role::Code } else { Role::Data }
     }
+}
+
+/// Returns the words of a simple command.
+fn word_nodes(command: Node<'_>) -> Vec<Node<'_>> {
+    const OTHERS: [&str; 4] = ["variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"];
+    let mut cursor = command.walk();
+    command.children(&mut cursor).filter(|node| !OTHERS.contains(&node.kind())).collect()
 }
 
 /// Returns a part and all parts of it, in their order.

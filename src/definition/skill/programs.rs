@@ -67,8 +67,9 @@ fn interpreter(program: &str) -> Option<Interpreter> {
         | "scala" => script("eEr"),
         "php" => script("rBRE"),
         "pwsh" | "powershell" | "tclsh" | "ghc" => script("ceC"),
-        "awk" | "gawk" | "mawk" | "nawk" => Some(Interpreter { letters: "e", begins_with_code: true, files: "f" }),
-        "sed" | "gsed" => Some(Interpreter { letters: "e", begins_with_code: true, files: "f" }),
+        "awk" | "gawk" | "mawk" | "nawk" | "sed" | "gsed" => {
+            Some(Interpreter { letters: "e", begins_with_code: true, files: "f" })
+        }
         _ => None,
     }
 }

@@ -34,6 +34,29 @@ fn merge_takes_a_number_or_a_name() {
 }
 
 #[test]
+fn what_other_programs_act_on_is_merged_at_the_second_press() {
+    let acted_on = || {
+        let mut stage = stage();
+        let mut one = kept(1, "rewriter-1");
+        one.files[0].name = ".envrc".to_owned();
+        one.files[0].is_acted_on = true;
+        stage.session(SessionEvent::Worktrees { kept: vec![one, kept(0, "docs-writer-3")] });
+        stage
+    };
+    let mut stage = acted_on();
+    assert_eq!(asked(&stage.keys("/merge 1<enter>")), []);
+    let said = &stage.app.flash().unwrap().text;
+    assert_eq!(said, "press again to merge what other programs act on: .envrc");
+    assert_eq!(asked(&stage.keys("<enter>")), [(ONE, WorktreeAct::Merge)]);
+    let mut stage = acted_on();
+    stage.keys("/worktrees<enter>m");
+    assert_eq!(asked(&stage.keys("d")), [], "that was not what was asked about");
+    assert_eq!(asked(&stage.keys("m")), []);
+    assert_eq!(asked(&stage.keys("m")), [(ONE, WorktreeAct::Merge)]);
+    assert_eq!(asked(&stage.keys("<down>m")), [(ORPHAN, WorktreeAct::Merge)], "nothing acts on the other's");
+}
+
+#[test]
 fn an_agent_at_work_is_not_merged() {
     for keys in ["/merge 2<enter>", "/discard rewriter-2<enter>"] {
         let mut stage = stage();

@@ -105,6 +105,30 @@ async fn the_command_is_asked_about_once_for_all_agents() {
 }
 
 #[tokio::test]
+async fn a_question_from_there_names_the_file_and_the_machine() {
+    let programs = Programs::default();
+    let (mut session, _) = session(&programs, vec![far("one", &json!({}))], |parts| {
+        parts.mode = PermissionMode::Default;
+        parts.launchers = launchers("asks to edit", 1);
+    });
+    session.say("go");
+    let mut asked = Vec::new();
+    for answer in [Answer::Always, Answer::No { comment: None }] {
+        let request = session
+            .wait(|event| match &event.kind {
+                EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
+                _ => None,
+            })
+            .await;
+        asked.push(request.title.clone());
+        session.send(Command::Answer { id: request.id, answer });
+    }
+    assert_eq!(asked[1], "/srv/copy/.envrc (T) on there");
+    assert_eq!(end_of(&mut session, 1).await.status, Status::Completed);
+    session.quit().await;
+}
+
+#[tokio::test]
 async fn restrictions_that_are_not_kept_there_are_refused() {
     let programs = Programs::default();
     let calls = vec![

@@ -227,7 +227,7 @@ impl Program {
     async fn work(&mut self, id: Value, prompt: &str) -> bool {
         match self.kind.as_str() {
             "plain" => self.plain().await,
-            "asks" => self.ask(prompt).await,
+            "asks" | "asks to edit" => self.ask(prompt).await,
             "endless" if self.programs.prompts().len() == 1 => {
                 self.say("on it").await;
                 self.call("c1", json!({"title": "Look", "kind": "search"})).await;
@@ -320,7 +320,12 @@ impl Program {
 
     async fn ask(&mut self, prompt: &str) {
         let line = prompt.lines().rev().find(|line| line.starts_with("run ")).unwrap_or("run true");
-        let call = json!({"toolCallId": "q", "title": line, "kind": "execute", "rawInput": {"command": &line[4..]}});
+        let call = if self.kind == "asks to edit" {
+            let change = json!([{"type": "diff", "path": "/srv/copy/.envrc", "oldText": null, "newText": "x\n"}]);
+            json!({"toolCallId": "q", "title": "T", "kind": "edit", "content": change})
+        } else {
+            json!({"toolCallId": "q", "title": line, "kind": "execute", "rawInput": {"command": &line[4..]}})
+        };
         let option = |id: &str, kind: &str| json!({"optionId": id, "name": id, "kind": kind});
         let options = [option("a", "allow_always"), option("y", "allow_once"), option("n", "reject_once")];
         let params = json!({"sessionId": "s1", "toolCall": call, "options": options});

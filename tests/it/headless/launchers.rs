@@ -28,6 +28,10 @@ const MIXED: &str = "mkdir -p new built .git/hooks && git init -q nested && echo
                      echo x > built/x && echo x > nested/x && echo x > .git/hooks/post-checkout && \
                      mkdir .GIT && echo x > .GIT/config && rm tests/shop.rs && ln -s new/file.txt link";
 
+/// Leaves what git takes for a repository, and what other programs act on.
+const ACTED: &str = "mkdir -p sub/objects sub/refs && echo x > sub/HEAD && echo x > sub/config && echo x > sub/objects/x && \
+                     echo x > sub/refs/x && echo 'touch /tmp/canary' > .envrc && ln -s /etc/passwd out";
+
 /// What the models of a test are told, and when a task that waits may end.
 #[derive(Clone, Default)]
 struct Told {
@@ -61,6 +65,7 @@ async fn answer(State(told): State<Told>, body: Bytes) -> Response {
             0 => read(),
             1 => edit("A shop", "The shop"),
             2 if first.contains("and xpause") || first.contains("and xmix") => call("Bash", json!({"command": MIXED})),
+            2 if first.contains("and xact") => call("Bash", json!({"command": ACTED})),
             2 => call(
                 "Bash",
                 json!({"command": "mkdir new && echo one > new/file.txt && rm tests/shop.rs && git status --short"}),
@@ -72,7 +77,8 @@ async fn answer(State(told): State<Told>, body: Bytes) -> Response {
             _ => done(),
         }
     } else if turn == 0 {
-        let how = ["hang", "sleep", "xpause", "xmix"].into_iter().find(|how| first.contains(how)).unwrap_or("end");
+        let how =
+            ["hang", "sleep", "xpause", "xmix", "xact"].into_iter().find(|how| first.contains(how)).unwrap_or("end");
         let prompt = format!("WHAT: rewrite the shop and {how}. WHERE: src/lib.rs. RETURN: one word.");
         let there = if first.contains("nowhere") { "nowhere" } else { "there" };
         call(
@@ -219,6 +225,26 @@ async fn what_an_agent_changes_elsewhere_comes_back_and_is_merged() {
         assert!(!listing.contains(&elsewhere.bench.project.path().display().to_string()), "{listing}");
         let status = requests.iter().rev().find(|request| request["messages"].to_string().contains("?? new/"));
         assert!(status.is_some(), "there it is a repository of its own");
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_other_programs_act_on_is_named_and_merged_when_that_is_repeated() {
+    let elsewhere = Elsewhere::new().await;
+    tokio::task::spawn_blocking(move || {
+        let mut session = elsewhere.session();
+        session.line("rewrite it and xact");
+        session.until("Not brought back, because they are repositories of their own: sub.");
+        session.until("worktree kept, not merged: 3 files, +3 −1; other programs act on .envrc, out");
+        session.line("/merge rewriter-1");
+        session.until("/merge rewriter-1 again merges what other programs act on: .envrc, out");
+        assert!(!elsewhere.in_project(".envrc"));
+        session.line("/merge rewriter-1");
+        session.until("merged into the project, not committed · 3 files: ");
+        assert!(elsewhere.in_project(".envrc") && !elsewhere.in_project("sub"));
+        assert_eq!(session.end().0, 0);
     })
     .await
     .unwrap();
