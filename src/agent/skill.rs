@@ -176,7 +176,9 @@ fn rules_of_entries(agent: &Agent, skill: &LoadedSkill, counts: fn(&str) -> bool
     let entries = skill.allowed_tools.iter().filter(|entry| counts(entry));
     let rules = entries.map(rule).filter(Rule::is_clear);
     let origin = RuleOrigin::Settings(skill.path.clone());
-    RuleSet::default().with(RuleEffect::Allow, &origin, rules)
+    // In doubt, what is to be kept away is.
+    let denied = skill.disallowed_tools.iter().map(rule);
+    RuleSet::default().with(RuleEffect::Deny, &origin, denied).with(RuleEffect::Allow, &origin, rules)
 }
 
 impl SkillText {

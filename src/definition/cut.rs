@@ -38,7 +38,13 @@ pub(super) fn cut_skill(text: &str) -> Cut<'_> {
     let head = &text[before..];
     let first = head.split_inclusive('\n').next().unwrap_or_default();
     let inside = &head[first.len()..];
-    let has_key = |block: &str| block.lines().any(|line| keys::SKILL.at_start_of(line.trim_start()).is_some());
+    // A limit with a slip is one, and no text.
+    let is_limit = |word: &str| keys::SKILL.synonym(word).is_some() || keys::SKILL.may_limit(word);
+    let is_key = |line: &str| {
+        keys::SKILL.at_start_of(line.trim_start()).is_some()
+            || keys::FieldKeys::word_of(line).is_some_and(|(word, _)| is_limit(word))
+    };
+    let has_key = |block: &str| block.lines().any(is_key);
     let lines_before = text[..before].matches('\n').count() + 1;
     if !is_rule(first) {
         return whole;

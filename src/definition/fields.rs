@@ -53,6 +53,7 @@ impl<'a> Reader<'a> {
     /// Takes what was read of a block that stands after so many lines.
     pub(super) fn take(&mut self, read: FrontmatterRead, block: &'a str, lines_before: usize) {
         (self.fields, self.block, self.lines_before) = (read.fields, block, lines_before);
+        self.take_synonyms();
         if let Some((line, error)) = read.error {
             let hint = "Fields were read one by one; quote the value, or write it as a block after `|`";
             self.report(lines_before + line, format!("the frontmatter is not valid YAML ({error}). {hint}."));
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn report(&mut self, line: usize, message: String) {
-        self.diagnostics.push(Diagnostic { path: self.path.clone(), line: Some(line), column: None, message });
+        self.diagnostics.push(Diagnostic { path: self.path.clone(), line: Some(line), ..Diagnostic::new(message) });
     }
 
     /// Reports a fault of a field.
@@ -180,8 +181,22 @@ impl<'a> Reader<'a> {
         let foreign = foreign.and_then(|text| FOREIGN_MODES.into_iter().find(|mode| mode.eq_ignore_ascii_case(&text)));
         match foreign {
             Some(mode) => (None, Some((KEY.to_owned(), mode.to_owned()))),
-            None => (self.parsed(KEY), None),
+            None if self.has(KEY) => (self.mode_or_strictest(KEY), None),
+            None => (None, None),
         }
+    }
+
+    /// Returns the mode that a field names. One that cannot be told is the one that only reads.
+    fn mode_or_strictest(&mut self, key: &str) -> Option<PermissionMode> {
+        let text = self.value(key).and_then(scalar).unwrap_or_default();
+        if matches!(text.as_str(), "auto" | "inherit") {
+            return None;
+        }
+        let mode: Result<PermissionMode, String> = text.parse();
+        if let Err(error) = &mode {
+            self.report_at(key, format!("{}; the agent only reads, as in `plan`.", sanitize_line(error)));
+        }
+        Some(mode.unwrap_or(PermissionMode::Plan))
     }
 
     /// Returns what keeps the agent apart.
@@ -217,16 +232,62 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the hooks of the agent.
-    pub(super) fn hooks(&mut self, source: &Source) -> Vec<(Value, Source)> {
+    /// Returns `true` if a field is on that keeps something from happening. A value that is neither on nor off is on.
+    pub(super) fn restricts(&mut self, key: &str) -> bool {
+        let Some(value) = self.value(key) else { return false };
+        match scalar(value).map(|text| text.to_ascii_lowercase()).as_deref() {
+            Some("false" | "no" | "off") => false,
+            Some("true" | "yes" | "on") => true,
+            _ => {
+                self.report_at(key, format!("`{key}` is neither `true` nor `false`; using `true`."));
+                true
+            }
+        }
+    }
+
+    /// Takes fields for those that they are meant to be, where they say which tools there are.
+    fn take_synonyms(&mut self) {
+        let other: Vec<(String, &'static str)> =
+            self.fields.keys().filter_map(|key| Some((key.clone(), self.keys.synonym(key)?))).collect();
+        for (written, known) in other {
+            // Of two that differ, neither is chosen: the file is not used.
+            let is_the_same = self.fields.get(known) == self.fields.get(&written);
+            if self.fields.contains_key(known) && !is_the_same {
+                continue;
+            }
+            let Some(value) = self.fields.remove(&written).filter(|_| !is_the_same) else { continue };
+            self.fields.insert(known.to_owned(), value);
+            let shown = sanitize_line(&written).into_owned();
+            self.report_at(&written, format!("`{shown}` is read as `{known}`. Write `{known}`."));
+        }
+    }
+
+    /// Says which fields of a skill are known ones with a slip.
+    pub(super) fn doubt_slips(&mut self) {
+        let unknown = self.fields.keys().filter(|key| self.keys.canonical(key).is_none());
+        let slips: Vec<(String, &str)> =
+            unknown.filter_map(|key| Some((sanitize_line(key).into_owned(), self.keys.meant(key)?))).collect();
+        for (key, meant) in slips.into_iter().take(MAX_DOUBTS) {
+            self.report_at(&key, format!("unknown field `{key}`; ignored. Did you mean `{meant}`?"));
+        }
+    }
+
+    /// Returns an unknown field that may be meant to keep tools away.
+    pub(super) fn unknown_limit(&self) -> Option<String> {
+        let unknown = self.fields.iter().filter(|(key, value)| self.keys.canonical(key).is_none() && !value.is_null());
+        let mut unknown = unknown.filter(|(key, _)| self.keys.may_limit(key));
+        unknown.next().map(|(key, _)| sanitize_line(key).into_owned())
+    }
+
+    /// Returns the hooks of the agent; `None` if what they would check cannot be told.
+    pub(super) fn hooks(&mut self, source: &Source) -> Option<Vec<(Value, Source)>> {
         match self.value("hooks").cloned() {
-            None => Vec::new(),
-            Some(hooks @ Value::Object(_)) => vec![(hooks, source.clone())],
+            None => Some(Vec::new()),
+            Some(hooks @ Value::Object(_)) => Some(vec![(hooks, source.clone())]),
             Some(_) => {
-                let words =
-                    "`hooks` is not an object of events: nothing is checked or blocked. Write it as in settings.";
+                let words = "`hooks` is not an object of events. Write it as in settings. File skipped.";
                 self.report_at("hooks", words.to_owned());
-                Vec::new()
+                None
             }
         }
     }

@@ -97,15 +97,40 @@ fn recovered(block: &str, keys: FieldKeys) -> Fields {
         let pieces = pieces(block, place, keys).into_iter();
         pieces.map(|(key, piece)| (key.to_owned(), value_of(key, piece, keys))).collect()
     };
-    let fields = at(Place::Column0);
-    if ["name", "description"].iter().all(|key| fields.contains_key(*key)) {
-        return fields;
+    let mut fields = at(Place::Column0);
+    if !["name", "description"].iter().all(|key| fields.contains_key(*key)) {
+        let mut indented = at(Place::Anywhere);
+        for (key, value) in fields {
+            indented.entry(key).or_insert(value);
+        }
+        fields = indented;
     }
-    let mut indented = at(Place::Anywhere);
-    for (key, value) in fields {
-        indented.entry(key).or_insert(value);
+    for (key, value) in limits(block, keys) {
+        fields.entry(key).or_insert(value);
     }
-    indented
+    fields
+}
+
+/// Returns what a block that is no YAML says of its limits, wherever in a line and by whatever sign: a wish to restrict that
+/// is not understood must not widen.
+fn limits(block: &str, keys: FieldKeys) -> Vec<(String, Value)> {
+    let lines: Vec<&str> = block.lines().collect();
+    let limit = |line: &str| {
+        let (word, rest) = FieldKeys::word_of(line)?;
+        let known = keys.canonical(word).filter(|known| keys.is_limit(known)).or_else(|| keys.synonym(word));
+        let unknown = || (keys.canonical(word).is_none() && keys.may_limit(word)).then(|| word.to_owned());
+        known.map(str::to_owned).or_else(unknown).map(|key| (key, rest.to_owned()))
+    };
+    let is_next = |line: &&str| belongs(line) && keys.at_start_of(line.trim_start()).is_none() && limit(line).is_none();
+    let found = lines.iter().enumerate().filter_map(|(at, line)| {
+        let (key, rest) = limit(line)?;
+        let more = lines[at + 1..].iter().copied().take_while(|line| is_next(&line));
+        let piece = std::iter::once(format!("{key}: {rest}")).chain(more.map(str::to_owned)).collect::<Vec<_>>();
+        let value = value_of(&key, &(piece.join("\n") + "\n"), keys);
+        // Nothing at all would be no limit.
+        Some((key, if value.is_null() { Value::String(String::new()) } else { value }))
+    });
+    found.collect()
 }
 
 /// Cuts the block at the first occurrence of each known key.

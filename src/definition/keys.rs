@@ -10,22 +10,35 @@ pub(super) struct FieldKeys {
     known: &'static [&'static str],
     /// Those whose value is a text of any length.
     prose: &'static [&'static str],
+    /// Those that keep the file from something: lost, they let more happen.
+    limits: &'static [&'static str],
 }
 
+/// What may stand between a key and its value, where a colon should.
+const SIGNS: [char; 9] = [':', '=', ';', '|', '>', '~', '：', '；', '→'];
+
 /// The keys of agent files.
-pub(super) const AGENT: FieldKeys = FieldKeys { known: &AGENT_KEYS, prose: &["description", "initialPrompt"] };
+pub(super) const AGENT: FieldKeys = FieldKeys {
+    known: &AGENT_KEYS,
+    prose: &["description", "initialPrompt"],
+    limits: &["tools", "disallowedTools", "disallowed-tools", "disallowed_tools", "permissionMode"],
+};
 
 /// The keys of skills and of commands.
-pub(super) const SKILL: FieldKeys =
-    FieldKeys { known: &SKILL_KEYS, prose: &["description", "when_to_use", "argument-hint", "compatibility"] };
+pub(super) const SKILL: FieldKeys = FieldKeys {
+    known: &SKILL_KEYS,
+    prose: &["description", "when_to_use", "argument-hint", "compatibility"],
+    limits: &["disallowed-tools"],
+};
 
-const SKILL_KEYS: [&str; 20] = [
+const SKILL_KEYS: [&str; 21] = [
     "name",
     "description",
     "when_to_use",
     "argument-hint",
     "arguments",
     "allowed-tools",
+    "disallowed-tools",
     "disable-model-invocation",
     // What it was called when models called commands only.
     "hide-from-slash-command-tool",
@@ -88,6 +101,59 @@ impl FieldKeys {
         }
         let known = || self.known.iter().copied();
         known().find(|known| *known == written).or_else(|| known().find(|known| is_loosely(known, written)))
+    }
+
+    /// Returns the key that another word for it stands for, where it says which tools there are.
+    pub(super) fn synonym(self, written: &str) -> Option<&'static str> {
+        if written.len() > LONGEST || self.canonical(written).is_some() {
+            return None;
+        }
+        let letters: String = written.chars().filter(char::is_ascii_alphanumeric).collect();
+        let letters = letters.to_ascii_lowercase();
+        let known = match letters.as_str() {
+            "tool" | "allowedtool" | "allowedtools" => "tools",
+            "disallowedtool" | "deniedtools" | "denytools" | "blockedtools" | "forbiddentools" | "excludetools"
+            | "excludedtools" => {
+                if self.known.contains(&"disallowedTools") {
+                    "disallowedTools"
+                } else {
+                    "disallowed-tools"
+                }
+            }
+            _ => return None,
+        };
+        self.known.contains(&known).then_some(known)
+    }
+
+    /// Returns `true` if an unknown field may keep its file from something: by its name, or because one with a slip is near.
+    pub(super) fn may_limit(self, written: &str) -> bool {
+        let lower = written.to_ascii_lowercase();
+        let speaks_of = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let denies = speaks_of(&["deny", "denied", "disallow", "block", "forbid", "exclude", "restrict"]);
+        let near = similar::get_close_matches(written, self.known, 1, 0.8).first().copied();
+        let near = near.filter(|_| written.len() <= LONGEST);
+        if self.known.contains(&"tools") {
+            // Whatever speaks of the tools of an agent says which they are.
+            denies || speaks_of(&["tool", "permission"]) || near.is_some_and(|near| self.limits.contains(&near))
+        } else {
+            denies && speaks_of(&["tool"]) || near.is_some_and(|near| self.limits.contains(&near))
+        }
+    }
+
+    /// Returns `true` if a key keeps its file from something.
+    pub(super) fn is_limit(self, key: &str) -> bool {
+        self.limits.contains(&key)
+    }
+
+    /// Returns the word that a line begins with, and what follows the sign behind it, whatever sign that is.
+    pub(super) fn word_of(line: &str) -> Option<(&str, &str)> {
+        let line = line.trim_start().trim_start_matches(['"', '\'']);
+        let end = line.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'))?;
+        let (word, rest) = line.split_at(end);
+        let rest = rest.trim_start_matches(['"', '\'', ' ', '\t']);
+        let sign = rest.chars().next().filter(|sign| SIGNS.contains(sign))?;
+        (!word.is_empty() && word.len() <= LONGEST)
+            .then(|| (word, rest[sign.len_utf8()..].trim_start_matches(['=', '>'])))
     }
 
     /// Returns the key that a line begins with, if it is a known one: as written, and in the right spelling.

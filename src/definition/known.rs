@@ -46,7 +46,7 @@ impl KnownNames {
             ToolsField::List(names) => names,
         };
         let path = &parsed.source.path;
-        let error = |line, message| Diagnostic { path: path.clone(), line, column: None, message };
+        let error = |line, message| Diagnostic { path: path.clone(), line, ..Diagnostic::new(message) };
         let [tools_line, disallowed_line, model_line, _] = parsed.lines;
         if !allowed.is_empty() && !allowed.iter().any(|name| tools::is_here(name, &self.tools)) {
             let message = format!(
@@ -59,10 +59,19 @@ impl KnownNames {
             return;
         }
         let mut errors = Vec::new();
+        let slips: Vec<(String, String)> = definition
+            .disallowed_tools
+            .iter()
+            .filter(|name| !tools::knows_tool(name, &self.tools))
+            .filter_map(|name| Some((name.clone(), tools::nearest(name, &self.tools)?.to_owned())))
+            .filter(|(name, near)| is_slip(name, near))
+            .collect();
         let lists =
             [(allowed, "ignored", tools_line), (&definition.disallowed_tools, "nothing is blocked", disallowed_line)];
         for (names, outcome, line) in lists {
-            for name in names.iter().filter(|name| !tools::knows_tool(name, &self.tools)).take(MAX_FAULTS) {
+            let is_read_otherwise = |name: &String| outcome != "ignored" && slips.iter().any(|(slip, _)| slip == name);
+            let unknown = names.iter().filter(|name| !tools::knows_tool(name, &self.tools));
+            for name in unknown.filter(|name| !is_read_otherwise(name)).take(MAX_FAULTS) {
                 let nearest = tools::nearest(name, &self.tools).map(|near| format!(" Did you mean `{near}`?"));
                 let message = format!("unknown tool `{}`; {outcome}.{}", shown(name), nearest.unwrap_or_default());
                 errors.push(error(line, message));
@@ -88,8 +97,20 @@ impl KnownNames {
         let own = definition.hooks.iter().filter(|(_, source)| *source == parsed.source);
         let hooks = own.flat_map(|(hooks, _)| (self.check_hooks)(hooks)).take(MAX_FAULTS);
         errors.extend(hooks.map(|message| error(parsed.lines[3], message)));
+        let read = slips.iter().take(MAX_FAULTS);
+        let words = read.map(|(slip, near)| format!("unknown tool `{}`; `{near}` is blocked.", shown(slip)));
+        errors.extend(words.map(|message| error(disallowed_line, message)));
         parsed.diagnostics.extend(errors);
+        if let Some(definition) = &mut parsed.definition {
+            definition.disallowed_tools.extend(slips.into_iter().map(|(_, near)| near));
+        }
     }
+}
+
+/// Returns `true` if a name is that of a tool with a slip of the pen.
+fn is_slip(name: &str, tool: &str) -> bool {
+    let (name, tool) = (tools::bare_name(name).to_lowercase(), tool.to_lowercase());
+    !similar::get_close_matches(name.as_str(), &[tool.as_str()], 1, 0.75).is_empty()
 }
 
 /// Warns of a list that has `Edit` without `Read`, as lists of other programs do once their other names fall away.

@@ -53,6 +53,13 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         reader.report_head("no text after the frontmatter, so the agent has no instructions. Write them there.");
     }
     let acp = reader.program().ok()?;
+    if let Some(unknown) = reader.unknown_limit() {
+        let words =
+            "may say which tools the agent has, and is unknown. Write `tools` or `disallowedTools`. File skipped.";
+        reader.report_at(&unknown, format!("`{unknown}` {words}"));
+        return None;
+    }
+    let (disallowed_tools, hooks) = (tools::disallowed(reader)?, reader.hooks(source)?);
     let (permission_mode, foreign_mode) = reader.permission_mode();
     let mut idle_fields = reader.idle(&keys::IDLE);
     idle_fields.extend(foreign_mode);
@@ -63,7 +70,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         description: sanitize(&description).replace("\\n", "\n"),
         tools: allowed(reader),
         bounded_by: None,
-        disallowed_tools: tools::disallowed(reader),
+        disallowed_tools,
         model: model(reader),
         permission_mode,
         color: color(reader),
@@ -79,7 +86,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         skills: tools::list(reader, "skills", "no skill is loaded.").unwrap_or_default(),
         auto_compact_window: reader.number("autoCompactWindow"),
         initial_prompt: reader.prose("initialPrompt").map(|text| sanitize(&text).into_owned()),
-        hooks: reader.hooks(source),
+        hooks,
         idle_fields,
         prompt,
         source: source.clone(),

@@ -198,6 +198,10 @@ impl PluginPlaces {
         self.claude.iter().chain(&of_project).flat_map(|folder| settings_in(folder)).collect::<Vec<_>>().into_iter()
     }
 
+    pub(super) fn is_settings(&self, path: &Path) -> bool {
+        self.settings().any(|settings| settings == path)
+    }
+
     /// Returns what is wrong with files that say which plugins there are. Blocks.
     pub(super) fn unread(&self) -> Vec<Diagnostic> {
         let mut errors = Vec::new();
@@ -272,7 +276,8 @@ fn json<T: for<'de> Deserialize<'de>>(path: &Path, errors: &mut Vec<Diagnostic>)
             ..Diagnostic::in_file(path, format!("not read: {}.", sanitize_line(&error.to_string())))
         })
     });
-    read.map_err(|error| errors.push(error)).ok()
+    // Without it, hooks that forbid something may not run.
+    read.map_err(|error| errors.push(error.losing_guard())).ok()
 }
 
 /// Returns what files of a plugin say below a key: the usual one, those that its manifest names, and the manifest itself. The
@@ -285,6 +290,7 @@ fn said(
 ) -> Vec<(PathBuf, Value)> {
     let mut files = vec![root.join(usual)];
     files.extend(named_paths(root, named).into_iter().filter(|path| *path != root.join(usual)));
+    let before = errors.len();
     let read = files.into_iter().filter_map(|file| Some((file.clone(), json::<Value>(&file, errors)?)));
     let inline = named.is_object().then(|| (own_file.to_path_buf(), named.clone()));
     let all = read.chain(inline).map(|(file, value)| {
@@ -292,7 +298,10 @@ fn said(
         let value = value.get(key).filter(|inside| inside.is_object()).cloned().unwrap_or(value);
         (file, in_folder(value, &root.to_string_lossy()))
     });
-    all.collect()
+    let all = all.collect();
+    // A server that is missing forbids nothing.
+    errors.iter_mut().skip(before).for_each(|error| error.loses_guard = key == "hooks");
+    all
 }
 
 /// Returns a value with the folder of the plugin in its texts.

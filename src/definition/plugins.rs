@@ -54,10 +54,10 @@ impl PluginLibrary {
         let unread = places.unread();
         let (plugins, errors) = if unread.is_empty() { Plugin::find(places) } else { (found.plugins.to_vec(), unread) };
         let plugins = kept_where_broken(&found.plugins, plugins, &errors);
-        let changes = CatalogChanges {
-            errors: errors.iter().filter(|error| !found.errors.contains(error)).cloned().collect(),
-            ..since(&found.plugins, &plugins)
-        };
+        // What is wrong with settings is said where their rules are read.
+        let is_settings = |error: &&Diagnostic| error.path.as_ref().is_some_and(|path| places.is_settings(path));
+        let fresh = errors.iter().filter(|error| !found.errors.contains(error) && !is_settings(error));
+        let changes = CatalogChanges { errors: fresh.cloned().collect(), ..since(&found.plugins, &plugins) };
         *found = Found { plugins: plugins.into(), errors };
         drop(found);
         self.news.tell(changes)

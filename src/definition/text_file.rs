@@ -76,5 +76,5 @@ fn of_damaged(bytes: &[u8], valid: usize, path: &Path) -> (String, Option<Diagno
     };
     let line = memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1;
     let message = "not valid UTF-8, so some characters may be wrong. Save the file as UTF-8.".to_owned();
-    (text, Some(Diagnostic { path: Some(path.to_path_buf()), line: Some(line), column: None, message }))
+    (text, Some(Diagnostic { line: Some(line), ..Diagnostic::in_file(path, message) }))
 }

@@ -16,11 +16,26 @@ pub(super) fn allowed(reader: &mut Reader<'_>) -> Option<Vec<String>> {
     list(reader, "tools", "the agent gets no tools.")
 }
 
-/// Returns the entries of `disallowedTools` in all spellings.
-pub(super) fn disallowed(reader: &mut Reader<'_>) -> Vec<String> {
-    let keys = ["disallowedTools", "disallowed-tools", "disallowed_tools"];
-    let list = |key| list(reader, key, &format!("nothing is blocked. Write `{key}: Write, Edit`."));
-    keys.into_iter().filter_map(list).flatten().collect()
+/// Returns the entries of `disallowedTools` in all spellings; `None` if what one of them blocks cannot be told.
+pub(super) fn disallowed(reader: &mut Reader<'_>) -> Option<Vec<String>> {
+    let mut all = Vec::new();
+    for key in ["disallowedTools", "disallowed-tools", "disallowed_tools"] {
+        if !is_whole(reader.value(key)) {
+            reader.report_at(key, format!("what `{key}` blocks is unknown. Write `{key}: Write, Edit`. File skipped."));
+            return None;
+        }
+        all.extend(reader.value(key).map(names_of).unwrap_or_default());
+    }
+    Some(all)
+}
+
+/// Returns `true` if each entry of a list can be read, or if there is none.
+pub(super) fn is_whole(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::String(_)) => true,
+        Some(Value::Array(items)) => items.iter().all(|entry| entry.is_null() || item(entry).is_some()),
+        Some(_) => false,
+    }
 }
 
 /// Returns the entries of a field; `outcome` says what comes of one that is no list.
@@ -51,6 +66,7 @@ fn item(value: &Value) -> Option<String> {
             let pair = pairs.iter().map(|(key, value)| format!("{key}: {}", scalar(value).unwrap_or_default()));
             pair.reduce(|all, one| format!("{all}, {one}"))
         }
+        Value::Array(items) => Some(items.iter().map(item).collect::<Option<Vec<_>>>()?.join(", ")),
         value => scalar(value),
     }
 }

@@ -15,18 +15,28 @@ pub struct Diagnostic {
     pub column: Option<usize>,
     /// What is wrong, what was done about it, and what the user can do.
     pub message: String,
+    /// Whether something that may forbid or limit does not hold because of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub loses_guard: bool,
 }
 
 impl Diagnostic {
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { path: None, line: None, column: None, message: message.into() }
+        Self { path: None, line: None, column: None, message: message.into(), loses_guard: false }
     }
 
     /// Returns a diagnostic about a whole file.
     #[must_use]
     pub fn in_file(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self { path: Some(path.into()), ..Self::new(message) }
+    }
+
+    /// Returns the same diagnostic about something that may have forbidden or limited what happens.
+    #[must_use]
+    pub fn losing_guard(mut self) -> Self {
+        self.loses_guard = true;
+        self
     }
 
     /// Returns the same diagnostic at the place of byte `offset` of `text`, the file's content.

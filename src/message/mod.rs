@@ -30,6 +30,7 @@ mod sanitize;
 mod search;
 mod secret;
 mod served;
+mod server_lists;
 mod shrinking;
 mod skill;
 mod speakers;
@@ -66,6 +67,7 @@ pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, sho
 pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, ServiceSearch};
 pub use secret::{KeySettings, Secret};
 pub use served::{ServedKind, ServedStep};
+pub use server_lists::{ServerLists, ServerPattern, ServerPlace};
 pub use shrinking::{FittedPicture, Thumbnail};
 pub use skill::{LoadedSkill, SkillHooks, SkillPiece};
 pub use speakers::{escape_tags, reminded, reminder, speaks, tag_name, without_speakers};

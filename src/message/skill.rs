@@ -24,6 +24,8 @@ pub struct LoadedSkill {
     pub files: Vec<String>,
     /// What may happen without a question while it is carried out, as written.
     pub allowed_tools: Vec<String>,
+    /// What may not happen meanwhile, as written.
+    pub disallowed_tools: Vec<String>,
     pub effort: Option<Effort>,
     pub model: Option<String>,
     /// The kind of agent that carries it out in a conversation of its own.

@@ -194,6 +194,9 @@ impl Permissions {
             return forbid(refusal);
         }
         let access = &*self.as_rules_allow(access);
+        if let Some(refusal) = self.refused_meanwhile(state, access) {
+            return forbid(refusal);
+        }
         let by_mode = || self.by_mode(state, mode, access);
         match state.ruleset.judge(access, &state.project, &self.lines) {
             Ruling::Denied(rule) => (Decision::Deny(refusal_by(&rule)), Because::Rule(rule)),

@@ -54,6 +54,7 @@ impl Skill {
             pieces,
             files: files(&self.body),
             allowed_tools: self.allowed_tools.iter().map(|entry| template.with_places(entry)).collect(),
+            disallowed_tools: self.disallowed_tools.iter().map(|entry| template.with_places(entry)).collect(),
             effort: self
                 .effort
                 .map(|wish| if self.origin == SkillOrigin::User { wish } else { wish.min(USUAL_EFFORT) }),

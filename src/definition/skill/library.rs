@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
-use super::{ListedSkill, Skill, SkillDir, SkillDirs, SkillKind, load};
+use super::{ListedSkill, Skill, SkillDir, SkillDirs, SkillKind, SkillLimits, load};
 use crate::definition::cache::FileStamp;
 use crate::definition::news::LibraryNews;
 use crate::definition::{CatalogChanges, Plugin, text_file, walk};
@@ -67,6 +67,7 @@ pub struct SkillLibrary {
     trust: ItemTrust,
     /// Says what is wrong with a file's hooks.
     check_hooks: Option<CheckHooks>,
+    limits: SkillLimits,
     read: Mutex<HashMap<PathBuf, FileRead>>,
     /// Changes not yet returned by [`SkillLibrary::changes`].
     news: LibraryNews,
@@ -93,6 +94,12 @@ impl SkillLibrary {
     #[must_use]
     pub fn checking_hooks(self, check: CheckHooks) -> Self {
         Self { check_hooks: Some(check), ..self }
+    }
+
+    /// Returns the same, of which some skills are kept from something.
+    #[must_use]
+    pub fn limited(self, limits: SkillLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Offers the skills of these plugins and of no others, from the next [`SkillLibrary::reload`] on.
@@ -160,7 +167,10 @@ impl SkillLibrary {
                 fresh.insert(path.clone(), read.clone());
                 let is_trusted = read.brought.as_ref().is_none_or(|item| self.trust.has(item));
                 brought.extend(read.brought.clone());
-                let (skill, diagnostics) = if is_trusted { (read.skill, read.diagnostics) } else { (None, Vec::new()) };
+                let (skill, mut diagnostics) =
+                    if is_trusted { (read.skill, read.diagnostics) } else { Default::default() };
+                let (skill, why) = skill.map_or((None, None), |skill| self.limits.apply(skill));
+                diagnostics.extend(why);
                 let (kind, origin, awaits_trust) = (dir.kind, dir.origin.clone(), !is_trusted);
                 let shadowed_by = None;
                 listing.push(ListedSkill { name, kind, origin, path, skill, shadowed_by, awaits_trust, diagnostics });

@@ -75,6 +75,7 @@ fn of_fields(reader: &mut Reader<'_>, body: &str, (name, path, dir): (&str, &Pat
     }
     let described = reader.prose("description").map(|text| sanitize(&text).replace("\\n", "\n"));
     let description = described.unwrap_or_else(|| first_line(&body));
+    reader.doubt_slips();
     let idle_fields = reader.idle(&["shell"]);
     reader.report_idle_of_skill(&idle_fields);
     let fork = is_fork(reader).then(|| SkillFork { agent: reader.text("agent") });
@@ -85,13 +86,14 @@ fn of_fields(reader: &mut Reader<'_>, body: &str, (name, path, dir): (&str, &Pat
         when_to_use: reader.prose("when_to_use").map(|text| sanitize(&text).into_owned()),
         argument_hint: hint(reader),
         arguments: words(reader, "arguments"),
-        allowed_tools: allowed_tools(reader),
+        allowed_tools: tools_of(reader, "allowed-tools", "nothing is allowed in advance."),
+        disallowed_tools: disallowed_tools(reader)?,
         model: model(reader),
         effort: reader.parsed("effort"),
         fork,
         is_for_models: !["disable-model-invocation", "hide-from-slash-command-tool"]
             .into_iter()
-            .any(|key| reader.take_switch(key)),
+            .any(|key| reader.restricts(key)),
         is_for_users: !reader.has("user-invocable") || reader.take_switch("user-invocable"),
         paths: words(reader, "paths"),
         hooks: hooks(reader).map(|value| SkillHooks {
@@ -152,9 +154,25 @@ fn words(reader: &Reader<'_>, key: &str) -> Vec<String> {
     }
 }
 
-/// Returns the entries of `allowed-tools`, which blanks may separate, too.
-fn allowed_tools(reader: &mut Reader<'_>) -> Vec<String> {
-    let listed = tools::list(reader, "allowed-tools", "nothing is allowed in advance.").unwrap_or_default();
+/// Returns the entries of `disallowed-tools`; `None` if what it would keep away cannot be told.
+fn disallowed_tools(reader: &mut Reader<'_>) -> Option<Vec<String>> {
+    const KEY: &str = "disallowed-tools";
+    if let Some(unknown) = reader.unknown_limit() {
+        let words = "may be meant as `disallowed-tools`, and is unknown. Correct it. File skipped.";
+        reader.report_at(&unknown, format!("`{unknown}` {words}"));
+        return None;
+    }
+    let entries = tools_of(reader, KEY, "what it denies is unknown. File skipped.");
+    let is_clear = !reader.has(KEY) || !entries.is_empty() && tools::is_whole(reader.value(KEY));
+    if reader.has(KEY) && !is_clear {
+        reader.report_at(KEY, format!("`{KEY}` names no tool where it should. File skipped."));
+    }
+    is_clear.then_some(entries)
+}
+
+/// Returns the entries of a list of tools, which blanks may separate, too.
+fn tools_of(reader: &mut Reader<'_>, key: &str, outcome: &str) -> Vec<String> {
+    let listed = tools::list(reader, key, outcome).unwrap_or_default();
     let apart = |entry: String| -> Vec<String> {
         split_list(&entry, ['(', ')'], char::is_whitespace).map(str::to_owned).collect()
     };

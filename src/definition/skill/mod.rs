@@ -9,6 +9,7 @@ mod command;
 mod dirs;
 mod expand;
 mod library;
+mod limits;
 mod load;
 mod programs;
 
@@ -21,6 +22,7 @@ use crate::message::{Diagnostic, Effort, SkillHooks};
 
 pub use dirs::{SkillDir, SkillDirs};
 pub use library::{SkillCatalog, SkillLibrary};
+pub use limits::SkillLimits;
 pub use load::hooks_of_file;
 
 /// Something to do on request, as a file says it.
@@ -39,6 +41,8 @@ pub struct Skill {
     pub arguments: Vec<String>,
     /// What it may do without a question while it is carried out, as written.
     pub allowed_tools: Vec<String>,
+    /// What it may not do while it is carried out, as written.
+    pub disallowed_tools: Vec<String>,
     /// Model by alias or id; `None` leaves it to the session.
     pub model: Option<String>,
     pub effort: Option<Effort>,

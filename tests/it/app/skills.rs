@@ -22,6 +22,7 @@ fn skill(name: &str, origin: SkillOrigin, hint: Option<&str>) -> ListedSkill {
         argument_hint: hint.map(str::to_owned),
         arguments: Vec::new(),
         allowed_tools: Vec::new(),
+        disallowed_tools: Vec::new(),
         model: None,
         effort: None,
         fork: None,

@@ -6,6 +6,7 @@ mod duplicate;
 mod frontmatter;
 mod given;
 mod library;
+mod limits;
 mod program;
 mod shapes;
 mod strangers;

@@ -14,7 +14,7 @@ type Errors = &'static [&'static str];
 const ODD: &str = "the frontmatter is not valid YAML";
 
 /// Files that become agents under their own name with the prompt "You review code.", and what is said of them.
-const USABLE: [(&str, &str, Errors); 45] = [
+const USABLE: [(&str, &str, Errors); 44] = [
     ("plain", "Use it to review", &[]),
     ("colon", "Use it when: code changed", &["3: the frontmatter is not valid YAML"]),
     (
@@ -42,7 +42,6 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("nested", "Reviews", &["4: unknown field `metadata`"]),
     ("anchors", "Reviews", &[]),
     ("bomb", "Reviews", &[ODD]),
-    ("deep", "Reviews", &[ODD, "4: `hooks` is not an object of events"]),
     ("no-end", "Reviews", &["1: the frontmatter has no closing `---` line"]),
     ("no-start", "Reviews", &["1: the frontmatter has no opening `---` line"]),
     ("blank-after-dashes", "Reviews", &[]),
@@ -59,7 +58,7 @@ const USABLE: [(&str, &str, Errors); 45] = [
     ("language", "Reviews", &[]),
     ("comments", "Reviews: all", &[ODD]),
     ("unknown-keys", "Reviews", &["3: unknown field `version`", "5: unknown field `mode`", "6: unknown field `tags`"]),
-    ("slips", "Reviews", &["4: unknown field `tool`", "5: unknown field `allowed-tools`"]),
+    ("slips", "Reviews", &["4: `tool` is read as `tools`"]),
     ("list-as-description", "[Reviews] code", &[ODD]),
     ("list-description", "[Reviews, mends]", &[]),
     ("scopes", "Reviews", &[]),
@@ -91,7 +90,8 @@ const ODDITIES: [(&str, &str, &str, Errors); 8] = [
 ];
 
 /// Files that cannot be used, and why.
-const BROKEN: [(&str, &str); 8] = [
+const BROKEN: [(&str, &str); 9] = [
+    ("deep", "4: the frontmatter is not valid YAML"),
     ("empty", "1: the file is empty"),
     ("nameless", "1: no `name`, so this is not an agent. To make it one, add a name, such as `name: nameless`"),
     ("no-description", "1: no `description`"),
@@ -292,6 +292,8 @@ fn hostile_heads_cost_no_more_than_their_length() {
     for head in heads {
         let parsed = super::read(&format!("---\nname: hostile\ndescription: Reviews\n{head}\n---\nBody."));
         let name = parsed.definition.map(|agent| agent.name);
-        assert_eq!(name.as_deref(), Some("hostile"), "{head:.40}");
+        // Hooks that cannot be read may be guards.
+        let is_used = !head.starts_with("hooks");
+        assert_eq!(name.as_deref(), is_used.then_some("hostile"), "{head:.40}");
     }
 }

@@ -121,3 +121,23 @@ async fn only_the_users_own_words_call_and_only_what_they_may_call() {
     });
     assert!(!bodies, "a task that a model has written calls nothing");
 }
+
+#[tokio::test]
+async fn what_a_skill_denies_does_not_happen_while_it_is_carried_out() {
+    let head = "---\nallowed-tools: Bash(touch:*)\ndisallowed-tools: Bash(touch denied.txt), Read\n---\n";
+    let body = format!("{head}One !`touch denied.txt` two !`touch made.txt` @guide.md");
+    let files = [
+        (".claude/commands/careful.md", body.as_str()),
+        (".claude/commands/free.md", "See @guide.md"),
+        ("guide.md", "Be kind.\n"),
+    ];
+    let (mut session, provider) = session(&files, None);
+    session.ask("/careful").await;
+    let read = said(&provider).last().unwrap().clone();
+    assert!(read.contains("The skill denies that: deny Read"), "{read}");
+    assert!(!read.contains("Be kind."), "{read}");
+    assert!(session.root().join("made.txt").exists());
+    session.ask("/free").await;
+    assert!(said(&provider).last().unwrap().contains("Be kind."), "it ended with its turn");
+    session.quit().await;
+}

@@ -1,6 +1,6 @@
 //! Which files are skills, which of them win, and what is filled into them.
 
-use belvedere::definition::skill::called_in;
+use belvedere::definition::skill::{SkillLimits, called_in};
 use belvedere::message::Effort;
 use belvedere::permission::ItemTrust;
 
@@ -199,4 +199,52 @@ fn a_call_is_a_slash_and_a_word() {
     assert_eq!(called_in("/a:b"), Some(("a:b", "")));
     assert_eq!(called_in("/"), None);
     assert_eq!(called_in("fix /it"), None);
+}
+
+#[test]
+fn a_skill_whose_limits_cannot_be_told_is_not_used() {
+    let command = |head: &str| {
+        let shelf = Shelf::with(&[(".claude/commands/a.md", &format!("---\n{head}\n---\nBody"))]);
+        (shelf.library("").catalog().get("a"), shelf.said("a.md"))
+    };
+    for head in
+        ["disallowed-tools: Read", "disallowedTools: [Read]", "disallowed_tools:\n  - Read", "denied-tools: Read"]
+    {
+        assert_eq!(command(head).0.unwrap().disallowed_tools, ["Read"], "{head}");
+    }
+    assert_eq!(command("description: x\n\tdisallowed-tools: Read").0.unwrap().disallowed_tools, ["Read"]);
+    assert_eq!(command("description: x\ndisallowed-tools = Read").0.unwrap().disallowed_tools, ["Read"]);
+    for head in [
+        "disallowed-tools: true",
+        "disallowed-tools: {}",
+        "disallowed-tools: []",
+        "disalowed-tools: Read",
+        "dissallowed-tools: Read",
+        "exclude-my-tools: Read",
+    ] {
+        let (skill, said) = command(head);
+        assert!(skill.is_none() && said.iter().any(|words| words.contains("File skipped.")), "{head}: {said:?}");
+    }
+    let (skill, said) = command("alowed-tools: Read");
+    assert!(skill.is_some() && said[0].contains("Did you mean `allowed-tools`?"), "{said:?}");
+    assert!(!command("disable-model-invocation: ture").0.unwrap().is_for_models);
+    assert!(command("author: me\ntags: [x]").1.is_empty());
+}
+
+#[test]
+fn settings_keep_skills_from_models_from_commands_and_off() {
+    let shelf = Shelf::with(&[
+        (".claude/commands/runs.md", "Now: !`date`"),
+        (".claude/commands/off.md", "A"),
+        (".claude/commands/odd.md", "A"),
+        (".claude/commands/mine.md", "A"),
+        (".claude/commands/short.md", "A"),
+    ]);
+    let overrides = [("off", "off"), ("odd", "of"), ("MINE", "user-invocable-only"), ("short", "name-only")];
+    let overrides = overrides.map(|(name, word)| (name.to_owned(), word.to_owned())).to_vec();
+    let library = shelf.library("").limited(SkillLimits { overrides, bars_commands: true });
+    library.reload();
+    let all = library.catalog().all();
+    let found: Vec<(&str, bool)> = all.iter().map(|skill| (skill.name.as_str(), skill.is_for_models)).collect();
+    assert_eq!(found, [("mine", false), ("short", true)]);
 }
