@@ -186,6 +186,8 @@
 //!   **activity** is what it was at, as spans of time.
 //! - **Setting place**: where a setting has its value from. A **foreign item** is what another agent program has configured; its
 //!   **foreign kind** is what it becomes here.
+//! - **Skill limits** and **sandbox limits** are what settings keep from skills and from commands. **Server lists** say which MCP
+//!   servers may be used: each **server pattern** of them matches a **server place**.
 //! - **Log scrollback**: what is read back from the session's files when the memory no longer has it.
 
 #[cfg(not(unix))]

@@ -94,6 +94,7 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
     match front_end {
         FrontEnd::Headless => {
             // A thread reads the input.
+            may_begin(&bootstrap, false)?;
             services::check_trust(&bootstrap).map_err(usage)?;
             check_limits().map_err(failed)?;
             let input = Some(io::stdin()).filter(|input| !input.is_terminal());
@@ -102,9 +103,27 @@ fn answer(cli: Cli, secrets: &Secrets) -> Result<u8, (u8, anyhow::Error)> {
         }
         // It has begun above.
         FrontEnd::Program => Ok(headless::exit::USAGE),
-        FrontEnd::Plain => run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed),
-        FrontEnd::Screen => screens(bootstrap, prompt, chooses).map_err(failed),
+        FrontEnd::Plain => {
+            may_begin(&bootstrap, io::stdin().is_terminal())?;
+            run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed)
+        }
+        FrontEnd::Screen => {
+            may_begin(&bootstrap, true)?;
+            screens(bootstrap, prompt, chooses).map_err(failed)
+        }
     }
+}
+
+/// Checks that settings let a session begin: what is lost of them needs somebody who goes on without it.
+fn may_begin(bootstrap: &Bootstrap, is_attended: bool) -> Result<(), (u8, anyhow::Error)> {
+    let usage = |error| (headless::exit::USAGE, error);
+    if !is_attended {
+        services::check_guards(bootstrap).map_err(usage)?;
+    }
+    if bootstrap.config.sandbox.limits.is_required {
+        run(services::check_sandbox(bootstrap)).and_then(|checked| checked).map_err(usage)?;
+    }
+    Ok(())
 }
 
 /// Carries out a subcommand.
@@ -285,6 +304,7 @@ fn drive(mut cli: Cli, front_end: FrontEnd, secrets: &Secrets) -> Result<u8, (u8
         given.prompts.append(&appended);
     }
     let bootstrap = services::bootstrap(options).map_err(usage)?;
+    may_begin(&bootstrap, false)?;
     services::check_trust(&bootstrap).map_err(usage)?;
     run(converse(bootstrap, (input, program, requests), talk)).and_then(|answered| answered).map_err(failed)
 }

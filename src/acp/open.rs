@@ -104,6 +104,8 @@ pub(super) async fn open(
     let reading = tokio::task::spawn_blocking(move || services::bootstrap(options));
     let bootstrap = reading.await.map_err(|_| Error::internal_error())?;
     let mut bootstrap = bootstrap.map_err(|error| invalid(sanitize_line(&format!("{error:#}"))))?;
+    services::check_guards(&bootstrap).map_err(|error| invalid(sanitize_line(&error.to_string())))?;
+    services::check_sandbox(&bootstrap).await.map_err(|error| invalid(sanitize_line(&error.to_string())))?;
     if let Some(wanted) = which.earlier() {
         // Words that another session has in it are no name.
         let name = bootstrap.store.as_ref().and_then(|store| store.dir().file_name());

@@ -122,6 +122,11 @@ fn shown(value: &Value) -> String {
 }
 
 fn set(bootstrap: &Bootstrap, setting: (&str, &str), project: bool) -> anyhow::Result<u8> {
+    if setting.0.trim() == "ui.theme" {
+        let (themes, wanted) = (tui::theme_names(bootstrap), setting.1.trim().trim_matches(['"', '\'']));
+        let known = themes.join(", ");
+        ensure!(themes.iter().any(|name| name == wanted), "no theme `{}`; one of {known}", sanitize_line(wanted));
+    }
     let path = if project {
         ensure!(bootstrap.ground.is_project, "there is no project here");
         project_file(&bootstrap.ground.root)

@@ -16,10 +16,12 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::launchers::LauncherEntry;
-use super::layer::{self, Origin, Value};
+use super::layer::{self, Origin, SettingRow, Value};
 use super::rows::ROWS;
 use super::transport;
-use crate::message::{Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, Secret};
+use crate::message::{
+    Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, Secret, split_list,
+};
 
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
 const MAX_BYTES: u64 = 1 << 20;
@@ -30,6 +32,9 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
         Ok(metadata) if !metadata.is_file() => return Err(left_out("not a regular file".to_owned())),
         Ok(metadata) if metadata.len() > MAX_BYTES => return Err(left_out("larger than 1 MiB".to_owned())),
         Ok(_) => {}
+        Err(error) if is_absent(&error) && leads_nowhere(path) => {
+            return Err(left_out("it is a link to nothing, or lies behind one".to_owned()));
+        }
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(left_out(format!("cannot read it: {error}"))),
     }
@@ -44,6 +49,12 @@ fn is_readable_by_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o044 != 0)
 }
 
+/// Returns `true` if a file is missing because a link to it, or to its folder, leads to nothing.
+fn leads_nowhere(path: &Path) -> bool {
+    let is_loose = |path: &Path| path.symlink_metadata().is_ok_and(|facts| facts.is_symlink()) && !path.exists();
+    is_loose(path) || path.parent().is_some_and(is_loose)
+}
+
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
@@ -55,9 +66,31 @@ pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin
         Ok(table) => walk.table("", table.get_ref()),
         Err(error) => {
             let start = error.span().map_or(0, |span| span.start);
-            walk.report(start..start, format!("{}. The file is skipped.", error.message().trim_end_matches('.')));
+            let words = error.message().trim_end_matches('.');
+            let readable = readable_before(text, start);
+            let from = readable.matches('\n').count() + 1;
+            walk.lose(start..start, format!("{words}. Nothing from line {from} on holds, whatever it limits."));
+            if let Ok(table) = DeTable::parse(readable) {
+                walk.table("", table.get_ref());
+            }
         }
     }
+}
+
+/// Lines that are given up, one by one, in the search for those that can be read.
+const MAX_LINES_BACK: usize = 200;
+
+/// Returns the lines of a file that can be read, of those before a fault.
+fn readable_before(text: &str, at: usize) -> &str {
+    let mut before = text.get(..at).unwrap_or_default();
+    for _ in 0..MAX_LINES_BACK {
+        before = before.rfind('\n').map_or("", |end| &before[..=end]);
+        if before.is_empty() || DeTable::parse(before).is_ok() {
+            return before;
+        }
+        before = &before[..before.len() - 1];
+    }
+    ""
 }
 
 /// A table whose keys have no fixed names. None is for a project to set.
@@ -131,6 +164,44 @@ impl Walk<'_> {
         self.loaded.diagnostics.push(Diagnostic::in_file(self.path, message).at(self.text, span.start));
     }
 
+    /// Reports something that may have limited what happens.
+    fn lose(&mut self, span: Range<usize>, message: String) {
+        self.report(span, message);
+        if let Some(last) = self.loaded.diagnostics.last_mut() {
+            last.loses_guard = true;
+        }
+    }
+
+    /// Sets one value. Of a list, each entry counts by itself.
+    fn set(&mut self, row: &SettingRow, (key, value): (Range<usize>, &DeValue<'_>)) {
+        let mut values = Vec::new();
+        match value {
+            DeValue::Array(items) if row.is_list() => {
+                for item in items {
+                    let value = match item.get_ref().as_str() {
+                        Some(text) => Value::List(vec![text.to_owned()]),
+                        None => Value::Other("a list of something else"),
+                    };
+                    values.push((item.span(), value));
+                }
+            }
+            DeValue::String(text) if row.is_list() => {
+                self.report(key.clone(), format!("`{}` is a list: write [\"…\"]. It is read as one", row.name));
+                let entries = split_list(text, ['(', ')'], |c| c == ',');
+                values.extend(entries.map(|entry| (key.clone(), Value::List(vec![entry.to_owned()]))));
+            }
+            value => values.push((key, plain(value))),
+        }
+        for (span, value) in values {
+            let Err(error) = layer::set(&mut self.loaded.config, row, value, self.origin) else { continue };
+            if error.loses_guard(row) {
+                self.lose(span, error.words());
+            } else {
+                self.report(span, error.words());
+            }
+        }
+    }
+
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (key, value) in in_order(table) {
             let name = format!("{prefix}{}", key.get_ref());
@@ -139,21 +210,24 @@ impl Walk<'_> {
             let open = OPEN_TABLES.iter().find(|open| open.name == name);
             let is_section = open.is_some() || ROWS.iter().any(|row| row.name.starts_with(&section));
             match (row, open, value.get_ref()) {
-                (Some(row), _, value) => {
-                    if let Err(error) = layer::set(&mut self.loaded.config, row, plain(value), self.origin) {
-                        self.report(key.span(), error);
-                    }
-                }
+                (Some(row), _, value) => self.set(row, (key.span(), value)),
                 (None, Some(open), DeValue::Table(_)) if self.origin == Origin::Project => {
                     self.report(key.span(), layer::refusal(&name, open.why_not_project));
                 }
                 (None, Some(open), DeValue::Table(inner)) => (open.read)(self, inner),
                 (None, _, DeValue::Table(inner)) if is_section => self.table(&section, inner),
-                (None, ..) if is_section => self.report(key.span(), format!("`{name}` is a table: write `[{name}]`")),
                 (None, ..) => {
-                    let hint =
-                        layer::nearest(&name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                    self.report(key.span(), format!("unknown key `{name}`{hint}"));
+                    let near = layer::nearest(&name);
+                    let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                    let words = if is_section {
+                        format!("`{name}` is a table: write `[{name}]`")
+                    } else {
+                        format!("unknown key `{name}`{hint}")
+                    };
+                    match layer::may_be_guard(&name) {
+                        true => self.lose(key.span(), words),
+                        false => self.report(key.span(), words),
+                    }
                 }
             }
         }

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::json;
 
+use super::restrictions::looks_restricting;
 use super::rows::ROWS;
 use super::{Config, Environment, LimitSettings, Loaded};
 use crate::message::{Diagnostic, Effort, split_list};
@@ -81,20 +82,68 @@ pub(super) enum ProjectRule {
 /// Longest name that is compared with those that are known, in bytes.
 const LONGEST_NAME: usize = 64;
 
+/// Why a setting stays as it was, in words for the user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unset {
+    /// Its origin may not set it.
+    Refused(String),
+    /// The value is none that it takes.
+    Misread(String),
+}
+
+impl Unset {
+    pub(super) fn words(self) -> String {
+        let (Self::Refused(words) | Self::Misread(words)) = self;
+        words
+    }
+
+    /// Returns `true` if a limit that was meant does not hold.
+    pub(super) fn loses_guard(&self, row: &SettingRow) -> bool {
+        matches!(self, Self::Misread(_)) && row.is_guard()
+    }
+}
+
+/// Settings that limit, beside those that a project may tighten.
+const GUARDS: [&str; 5] = ["ask_tools", "disallowed_tools", "judge_model", "sandbox.hide", "limits.thinking_tokens"];
+/// The one that a project may tighten and that limits nothing but the price.
+const NO_GUARD: &str = "effort";
+
+impl SettingRow {
+    /// Returns `true` if a value of it keeps something from happening: without it, more may.
+    pub(super) fn is_guard(&self) -> bool {
+        GUARDS.contains(&self.name)
+            || self.name != NO_GUARD && matches!(self.project, ProjectRule::Tighten(_) | ProjectRule::Limit(_))
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.set, Setter::List(_))
+    }
+}
+
+/// Returns `true` if an unknown key may be meant to limit something: by its name, or by the section that it stands in.
+pub(super) fn may_be_guard(name: &str) -> bool {
+    let near = nearest(name).and_then(|near| ROWS.iter().find(|row| row.name == near));
+    let section = name.split('.').next().unwrap_or_default();
+    near.is_some_and(SettingRow::is_guard)
+        || matches!(nearest(name), Some("limits"))
+        || matches!(section, "limits" | "sandbox")
+        || looks_restricting(name)
+}
+
 /// Sets one value, if its origin may. The error says what is wrong; the setting is then as it was.
-pub(super) fn set(config: &mut Config, row: &SettingRow, value: Value, origin: Origin) -> Result<(), String> {
+pub(super) fn set(config: &mut Config, row: &SettingRow, value: Value, origin: Origin) -> Result<(), Unset> {
     if let (Origin::Project, ProjectRule::Never(why)) = (origin, &row.project) {
-        return Err(refusal(row.name, why));
+        return Err(Unset::Refused(refusal(row.name, why)));
     }
     let mut changed = config.clone();
-    assign(&mut changed, row, value).map_err(|error| format!("`{}`: {error}", row.name))?;
+    assign(&mut changed, row, value).map_err(|error| Unset::Misread(format!("`{}`: {error}", row.name)))?;
     let is_laxer = match &row.project {
         ProjectRule::Tighten(measure) => measure(&changed) > measure(config),
         ProjectRule::Limit(measure) => measure(&changed.limits) > measure(&config.limits),
         ProjectRule::Free | ProjectRule::Never(_) => false,
     };
     if is_laxer && origin == Origin::Project {
-        return Err(refusal(row.name, "it would be laxer than your own setting"));
+        return Err(Unset::Refused(refusal(row.name, "it would be laxer than your own setting")));
     }
     *config = changed;
     Ok(())
@@ -156,9 +205,17 @@ pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) 
     for row in ROWS {
         let variable = variable_of(row.name);
         let Some(text) = environment.get(&variable).filter(|text| !text.is_empty()) else { continue };
-        let result = parse(row, text).and_then(|value| set(&mut loaded.config, row, value, Origin::Environment));
-        if let Err(error) = result {
-            loaded.diagnostics.push(Diagnostic::new(format!("{variable}: {error}. Ignored.")));
+        let values = match parse(row, text) {
+            Ok(Value::List(items)) => items.into_iter().map(|item| Ok(Value::List(vec![item]))).collect(),
+            Ok(value) => vec![Ok(value)],
+            Err(error) => vec![Err(Unset::Misread(error))],
+        };
+        for value in values {
+            let result = value.and_then(|value| set(&mut loaded.config, row, value, Origin::Environment));
+            let Err(error) = result else { continue };
+            let loses_guard = error.loses_guard(row);
+            let said = Diagnostic::new(format!("{variable}: {}. Ignored.", error.words()));
+            loaded.diagnostics.push(Diagnostic { loses_guard, ..said });
         }
     }
 }

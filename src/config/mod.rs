@@ -1,21 +1,27 @@
 //! What the user has chosen: defaults < user file < project file < environment < flags.
 //!
 //! Owns the settings, their layers and where the program keeps its files. Leaves the meaning of key bindings to
-//! `app` and of limits to `subagent`. Invariants: no file, however broken, keeps the program from starting; a project
-//! file comes with a cloned repository and can only make the program stricter.
+//! `app` and of limits to `subagent`. Invariants: of a file with a fault all else holds, and what may have been a limit is
+//! reported as a lost guard; a project file comes with a cloned repository and can only make the program stricter.
 
 mod edit;
 mod file;
 mod git;
 mod git_entries;
+mod hook_shape;
+mod json;
 mod launchers;
 mod layer;
 mod more_settings;
 mod paths;
 mod project;
+mod restrictions;
 mod rows;
+mod sandbox_wishes;
+mod server_lists;
 mod setting_sources;
 mod settings;
+mod settings_file;
 mod transport;
 mod value;
 
@@ -35,8 +41,11 @@ pub use layer::{nearest as nearest_setting, variable_of};
 pub use more_settings::{MoreSettings, SettingsKey, StatusLineCommand};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
+pub use sandbox_wishes::SandboxLimits;
+pub use server_lists::server_lists;
 pub use setting_sources::SettingSources;
-pub use settings::{MANAGED, SettingsFile, SettingsTier, given_json, given_settings, set_allow_rule, settings_files};
+pub use settings::{MANAGED, SettingsTier, given_json, given_settings, set_allow_rule, settings_files};
+pub use settings_file::SettingsFile;
 pub use value::{SettingPlace, config_schema, setting_names, setting_place, setting_value};
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -104,6 +113,11 @@ pub struct SandboxSettings {
     pub network: bool,
     /// Whether the sandbox of macOS is used, which nobody has tested.
     pub untested_macos: bool,
+    /// Paths that commands may not change; like those that they may not read, they may be patterns.
+    pub deny_write: Vec<PathBuf>,
+    /// Variables that commands do not get.
+    pub hidden_variables: Vec<String>,
+    pub limits: SandboxLimits,
 }
 
 impl Default for SandboxSettings {
@@ -116,6 +130,9 @@ impl Default for SandboxSettings {
             hosts: Vec::new(),
             network: false,
             untested_macos: false,
+            deny_write: Vec::new(),
+            hidden_variables: Vec::new(),
+            limits: SandboxLimits::default(),
         }
     }
 }
@@ -239,9 +256,9 @@ pub struct Loaded {
 }
 
 /// Reads and merges all layers. `paths` is `None` where no place for the user's file is known: the other layers hold even
-/// so. `project` is the project's root, `settings` what other programs' files say.
+/// so. `folders` are those of the project, its root last, `settings` what other programs' files say.
 pub fn load(
-    (paths, project): (Option<&Paths>, Option<&Path>),
+    (paths, folders): (Option<&Paths>, &[&Path]),
     environment: &Environment,
     settings: &[SettingsFile],
     flags: &Overrides,
@@ -252,9 +269,10 @@ pub fn load(
         apply_file(&mut loaded, &paths.config_file(), Origin::User);
     }
     settings::apply_mode(&mut loaded, settings, SettingsTier::is_projects);
-    if let Some(project) = project {
+    for project in folders.iter().rev() {
         apply_file(&mut loaded, &project.join(".belvedere/config.toml"), Origin::Project);
     }
+    sandbox_wishes::apply(&mut loaded.config, settings, folders.last().copied());
     layer::apply_environment(&mut loaded, environment);
     apply_flags(&mut loaded.config, flags);
     settings::apply_ceiling(&mut loaded, settings);
@@ -273,7 +291,7 @@ fn apply_file(loaded: &mut Loaded, path: &Path, origin: Origin) {
     match file::read(path) {
         Ok(Some(text)) => file::apply(loaded, &text, path, origin),
         Ok(None) => {}
-        Err(error) => loaded.diagnostics.push(error),
+        Err(error) => loaded.diagnostics.push(error.losing_guard()),
     }
 }
 

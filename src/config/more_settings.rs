@@ -6,11 +6,16 @@
 
 use serde_json::{Map, Value};
 
+use super::hook_shape;
 use super::rows::model_names;
+use super::sandbox_wishes::SandboxWishes;
+use super::server_lists::FileServerLists;
+use super::settings_file::is_on;
 use crate::message::Effort;
 
 /// What a file says besides permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 pub struct MoreSettings {
     /// As written.
     pub hooks: Option<Value>,
@@ -30,8 +35,22 @@ pub struct MoreSettings {
     pub variables: Vec<(String, String)>,
     /// Every key of the file, in its order.
     pub keys: Vec<(String, SettingsKey)>,
-    /// What is wrong with those that count.
-    pub errors: Vec<String>,
+    /// Whether a call that would ask is refused instead.
+    pub denies_questions: bool,
+    /// Whether skills run no commands.
+    pub bars_skill_commands: bool,
+    /// Skills that are off, or that only the user calls, each with the word for it.
+    pub skill_overrides: Vec<(String, String)>,
+    /// Whether flags that bring plugins, agents and servers are refused.
+    pub bars_sideloading: bool,
+    /// The MCP servers that may be used, if there is a list, and those that may not.
+    pub servers: FileServerLists,
+    /// What it asks of the sandbox.
+    pub sandbox: SandboxWishes,
+    /// What is wrong with those that count: the key, and what is wrong with it.
+    pub errors: Vec<(String, String)>,
+    /// The same where something may be let happen because of it.
+    pub lost: Vec<(String, String)>,
 }
 
 /// A command that writes rows for the foot of the screen.
@@ -52,7 +71,7 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 16] = [
+const USED: [&str; 23] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
@@ -69,28 +88,74 @@ const USED: [&str; 16] = [
     "disabledMcpjsonServers",
     "enableAllProjectMcpServers",
     "enabledPlugins",
+    "sandbox",
+    "allowedMcpServers",
+    "deniedMcpServers",
+    "allowManagedMcpServersOnly",
+    "disableSkillShellExecution",
+    "skillOverrides",
+    "disableSideloadFlags",
 ];
 
 /// Keys of `permissions` that count.
-const USED_PERMISSIONS: [&str; 6] =
-    ["allow", "ask", "deny", "additionalDirectories", "defaultMode", "disableBypassPermissionsMode"];
+const USED_PERMISSIONS: [&str; 7] = [
+    "allow",
+    "ask",
+    "deny",
+    "additionalDirectories",
+    "defaultMode",
+    "disableBypassPermissionsMode",
+    "denyInsteadOfPrompting",
+];
 
-/// Keys of Claude Code that do nothing here.
+/// Keys of `permissions` that do nothing here by themselves.
+const UNUSED_PERMISSIONS: [&str; 6] = [
+    "blockReadsExemptPaths",
+    "blockReadsOutsideWorkingDirectories",
+    "blockWritesOutsideWorkingDirectories",
+    "disableAutoMode",
+    "workingDirectoriesAsGiven",
+    "workingDirectoriesExclude",
+];
+
+/// Keys of Claude Code that do nothing here. Those of them that restrict are in `restrictions`.
 #[rustfmt::skip]
-const UNUSED: [&str; 64] = [
-    "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls", "allowedMcpServers",
-    "apiKeyHelper", "attribution", "autoCompactEnabled", "autoConnectIde", "autoMemoryDirectory", "autoMemoryEnabled",
-    "autoMode", "autoUpdates", "autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport",
-    "blockedMarketplaces", "channelsEnabled", "claudeMdExcludes", "cleanupPeriodDays", "companyAnnouncements",
-    "defaultShell", "deniedMcpServers", "disableAutoMode", "disableDeepLinkRegistration", "disableSkillShellExecution",
-    "editorMode", "extraKnownMarketplaces", "fastMode", "fastModePerSessionOptIn", "feedbackSurveyRate",
-    "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID", "gcpAuthRefresh",
-    "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions", "language", "minimumVersion",
-    "modelOverrides", "otelHeadersHelper", "outputStyle", "pluginConfigs", "plansDirectory", "preferredNotifChannel",
-    "prefersReducedMotion", "promptSuggestionEnabled", "respectGitignore", "sandbox", "showThinkingSummaries",
-    "showTurnDuration", "skipDangerousModePermissionPrompt", "skipWebFetchPreflight", "spinnerTipsEnabled",
-    "spinnerTipsOverride", "spinnerVerbs", "strictKnownMarketplaces", "teammateMode", "terminalProgressBarEnabled",
-    "theme", "verbose", "voiceEnabled",
+const UNUSED: [&str; 164] = [
+    "additionalMarketplaces", "advisorModel", "agent", "agentPushNotifEnabled", "allowAllClaudeAiMcps",
+    "allowClaudeInChromeWithManagedMcp", "allowedChannelPlugins", "allowedHttpHookUrls", "allowedMarketplaces",
+    "allowedProviders", "allowNestedModelAccessUnderForceLogin", "apiKeyHelper", "appendPlugins",
+    "askUserQuestionTimeout", "attribution", "attributionProject", "attributionProjectPolicy", "autoCompactEnabled",
+    "autoCompactWindow", "autoConnectIde", "autoContinueAtUsageLimit", "autoDreamEnabled", "autoMemoryDirectory",
+    "autoMemoryEnabled", "autoMode", "autoScrollEnabled", "autoUpdates", "autoUpdatesChannel", "autoUploadSessions",
+    "availableModels", "availableModelsMatch", "awsAuthRefresh", "awsCredentialExport", "bashEditDiffEnabled",
+    "bashOutputMaxChars", "blockedMarketplaces", "channelsEnabled", "claudeMd", "claudeMdExcludes",
+    "cleanupPeriodDays", "companyAnnouncements", "crossSessionInbound", "daemonColdStart", "defaultShell",
+    "defaultView", "deniedModels", "desktopMcpServersListScope", "desktopSessionCleanupPeriodDays", "dialogExpiry",
+    "disableAgentView", "disableArtifact", "disableAutoMode", "disableBundledSkills", "disableClaudeAiConnectors",
+    "disableCommandPluginSources", "disableDeepLinkRegistration", "disableRemoteControl", "disableReplyCheck",
+    "disableWindowsBashCommandSplit", "disableWorkflows", "downloadsMirrorUrl", "editorMode",
+    "emojiCompletionEnabled", "enableArtifact", "enableWorkflows", "enforceAvailableModels", "extraKnownMarketplaces",
+    "fastMode", "fastModePerSessionOptIn", "feedbackDrafts", "feedbackSurveyRate", "fileCheckpointingEnabled",
+    "fileSuggestion", "footerLinksRegexes", "forceLoginGatewayUrl", "forceLoginMethod", "forceLoginOrgUUID",
+    "forceRemoteSettingsRefresh", "gatewayInternalNetworks", "gcpAuthRefresh", "httpHookAllowedEnvVars",
+    "idleCompaction", "includeCoAuthoredBy", "includeGitInstructions", "inputNeededNotifEnabled",
+    "isolatePeerMachines", "keybindingFlavor", "language", "managedMcpServers", "managedSourcesBehavior",
+    "maxEffortLevel", "maxProseWidth", "minimumVersion", "modelOverrides", "modelPicker", "modelPricing",
+    "modelSettings", "otelHeadersHelper", "outputStyle", "parentSettingsBehavior", "plansDirectory", "pluginConfigs",
+    "pluginSuggestionMarketplaces", "pluginTrustMessage", "policyHelper", "precomputeCompactionEnabled",
+    "preferredNotifChannel", "prefersReducedMotion", "prependPlugins", "processWrapper", "promptCacheTtl",
+    "promptSuggestionEnabled", "proxyAuthHelper", "prUrlTemplate", "remote", "remoteControlAtStartup",
+    "requiredMaximumVersion", "requiredMinimumVersion", "respectGitignore", "respondToBashCommands",
+    "showClearContextOnPlanAccept", "showMessageTimestamps", "showThinkingSummaries", "showTurnDuration",
+    "skillListingBudgetFraction", "skillListingMaxDescChars", "skipAutoPermissionPrompt",
+    "skipDangerousModePermissionPrompt", "skipWebFetchPreflight", "spellcheck", "spinnerTipsEnabled",
+    "spinnerTipsOverride", "spinnerVerbs", "sshConfigs", "sshHostCommands", "strictKnownMarketplaces",
+    "strictPluginOnlyCustomization", "subagentPromptCacheTtl", "subagentStatusLine", "switchModelsOnFlag",
+    "syncClaudeAiPlugins", "syncClaudeAiSkills", "syntaxHighlightingDisabled", "taskOutputMaxChars", "teammateMode",
+    "terminalProgressBarEnabled", "terminalTitleFromRename", "theme", "timeFormat", "timeZone", "todoFeatureEnabled",
+    "tui", "ultracode", "useAutoModeDuringPlan", "verbose", "viewMode", "vimInsertModeRemaps", "voice",
+    "voiceEnabled", "wheelScrollAccelerationEnabled", "workflowKeywordTriggerEnabled", "workflowSizeGuideline",
+    "worktree", "wslInheritsWindowsSettings",
 ];
 
 /// Variables of one file that count.
@@ -101,41 +166,56 @@ impl MoreSettings {
         let mut read = Self::default();
         for (key, value) in keys {
             read.keys.push((key.clone(), kind_of(key)));
-            if let ("permissions", Value::Object(keys)) = (key.as_str(), value) {
-                let without = keys.keys().filter(|key| !USED_PERMISSIONS.contains(&key.as_str()));
-                read.keys.extend(without.map(|key| (format!("permissions.{key}"), kind_of(key))));
+            if let ("permissions", Value::Object(section)) = (key.as_str(), value) {
+                let others = section.keys().filter(|key| kind_of_permission(key) != SettingsKey::Used);
+                read.keys.extend(others.map(|key| (format!("permissions.{key}"), kind_of_permission(key))));
+                read.denies_questions = is_on(section.get("denyInsteadOfPrompting"));
             }
-            match (key.as_str(), value) {
-                ("hooks", hooks) => read.hooks = Some(hooks.clone()),
-                ("disableAllHooks", Value::Bool(on)) => read.disables_hooks = *on,
-                ("allowManagedHooksOnly", Value::Bool(on)) => read.only_managed_hooks = *on,
-                ("model", Value::String(name)) if !name.trim().is_empty() => read.model = Some(name.clone()),
-                ("fallbackModel", value) if fallback_models(value).is_some() => {
-                    read.fallback_models = fallback_models(value);
-                }
-                ("effortLevel", Value::String(word)) if Effort::choice(word).is_ok() => {
-                    read.effort = Effort::choice(word).unwrap_or_default();
-                }
-                ("alwaysThinkingEnabled", Value::Bool(on)) => read.never_thinks = Some(!on),
-                ("statusLine", value) if status_line(value).is_some() => read.status_line = status_line(value),
-                ("env", Value::Object(variables)) => read.take_variables(variables),
-                (
-                    "disableAllHooks"
-                    | "allowManagedHooksOnly"
-                    | "env"
-                    | "fallbackModel"
-                    | "model"
-                    | "statusLine"
-                    | "effortLevel"
-                    | "alwaysThinkingEnabled",
-                    _,
-                ) => {
-                    read.errors.push(format!("`{key}` has a value that is not understood; it does nothing."));
-                }
-                _ => {}
+            if !value.is_null() && !read.take(key, value) {
+                read.errors.push((key.clone(), "has a value that is not understood; it does nothing".to_owned()));
             }
         }
+        let lost = &mut read.lost;
+        read.servers = FileServerLists::of(keys, lost);
+        read.sandbox = SandboxWishes::of(keys.get("sandbox"), lost);
         read
+    }
+
+    /// Takes the value of a key. Returns `false` if it counts and is not understood.
+    fn take(&mut self, key: &str, value: &Value) -> bool {
+        match (key, value) {
+            ("hooks", hooks) => {
+                self.hooks = Some(hooks.clone());
+                self.lost.extend(hook_shape::errors_in(hooks));
+            }
+            ("disableAllHooks", Value::Bool(on)) => self.disables_hooks = *on,
+            // What makes no sense restricts.
+            ("allowManagedHooksOnly", value) => self.only_managed_hooks = is_on(Some(value)),
+            ("disableSkillShellExecution", value) => self.bars_skill_commands = is_on(Some(value)),
+            ("disableSideloadFlags", value) => self.bars_sideloading = is_on(Some(value)),
+            ("skillOverrides", Value::Object(skills)) => {
+                let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                self.skill_overrides = skills.iter().map(|(name, value)| (name.clone(), word(value))).collect();
+            }
+            ("skillOverrides", _) => self.lost.push((key.to_owned(), "is no object of skills".to_owned())),
+            ("model", Value::String(name)) if !name.trim().is_empty() => self.model = Some(name.clone()),
+            ("fallbackModel", value) => {
+                self.fallback_models = fallback_models(value);
+                return self.fallback_models.is_some();
+            }
+            ("effortLevel", Value::String(word)) if Effort::choice(word).is_ok() => {
+                self.effort = Effort::choice(word).unwrap_or_default();
+            }
+            ("alwaysThinkingEnabled", Value::Bool(on)) => self.never_thinks = Some(!on),
+            ("statusLine", value) => {
+                self.status_line = status_line(value);
+                return self.status_line.is_some();
+            }
+            ("env", Value::Object(variables)) => self.take_variables(variables),
+            ("disableAllHooks" | "env" | "model" | "effortLevel" | "alwaysThinkingEnabled", _) => return false,
+            _ => {}
+        }
+        true
     }
 
     fn take_variables(&mut self, variables: &Map<String, Value>) {
@@ -145,12 +225,12 @@ impl MoreSettings {
                 Value::Number(number) => number.to_string(),
                 Value::Bool(on) => on.to_string(),
                 _ => {
-                    self.errors.push(format!("`env.{name}` is no text; it is not set."));
+                    self.errors.push((format!("env.{name}"), "is no text; it is not set".to_owned()));
                     continue;
                 }
             };
             if value.contains('\0') {
-                self.errors.push(format!("`env.{name}` holds a NUL; it is not set."));
+                self.errors.push((format!("env.{name}"), "holds a NUL; it is not set".to_owned()));
             } else {
                 self.variables.push((name.clone(), value));
             }
@@ -177,7 +257,17 @@ fn status_line(value: &Value) -> Option<StatusLineCommand> {
     (kind == Some("command")).then(|| StatusLineCommand { command: command.to_owned(), padding })
 }
 
-fn kind_of(key: &str) -> SettingsKey {
+pub(super) fn kind_of_permission(key: &str) -> SettingsKey {
+    if USED_PERMISSIONS.contains(&key) {
+        SettingsKey::Used
+    } else if UNUSED_PERMISSIONS.contains(&key) {
+        SettingsKey::Unused
+    } else {
+        SettingsKey::Unknown
+    }
+}
+
+pub(super) fn kind_of(key: &str) -> SettingsKey {
     if USED.contains(&key) {
         SettingsKey::Used
     } else if UNUSED.contains(&key) {

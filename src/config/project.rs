@@ -42,6 +42,12 @@ impl ProjectRoot {
         Self { root: repository.unwrap_or_else(|| cwd.to_path_buf()), is_project, foreign }
     }
 
+    /// Returns the folders from `cwd` up to the root, which is the last one.
+    pub fn folders<'a>(&'a self, cwd: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let inside = cwd.ancestors().take_while(|folder| folder.starts_with(&self.root) && *folder != self.root);
+        inside.chain([self.root.as_path()])
+    }
+
     /// Says what the user should know of the ground before work begins.
     pub fn notices(&self) -> Vec<String> {
         let mut notices: Vec<String> = self

@@ -1,16 +1,15 @@
 //! What settings files of Claude Code say about permissions, and what else of them counts here.
 //!
-//! Owns which files there are, their order and the few keys that count here. Leaves the rules in them to `permission`, and
-//! whether a project's are believed to `services`. Source of the format: the reference of Claude Code's settings.
-//! Invariant: a file that cannot be read changes nothing, and is named.
+//! Owns which files there are, their order, and the mode that they come to. Leaves reading one to `settings_file`, the rules
+//! to `permission`, and whether a project's are believed to `services`. Source of the format: the reference of Claude Code's
+//! settings. Invariant: a file that cannot be read is named as one that may have forbidden something.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::more_settings::MoreSettings;
+use super::settings_file::{self, SettingsFile};
 use super::{Environment, Loaded, ProjectRoot, SettingSources, file};
 use crate::message::Diagnostic;
 use crate::permission::PermissionMode;
@@ -55,70 +54,15 @@ impl SettingsTier {
     }
 }
 
-/// What one file says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingsFile {
-    pub path: PathBuf,
-    pub tier: SettingsTier,
-    pub allow: Vec<String>,
-    pub ask: Vec<String>,
-    pub deny: Vec<String>,
-    /// Folders that are worked in beside the project, as written.
-    pub directories: Vec<String>,
-    /// See [`PermissionMode`]; it may be a name that only Claude Code knows.
-    mode: Option<String>,
-    /// Whether nobody may let everything happen.
-    forbids_bypass: bool,
-    /// Whether only the organization's rules count.
-    is_alone: bool,
-    /// Servers of `.mcp.json` that are to be started, that are not, and whether all others are.
-    pub enabled_servers: Vec<String>,
-    pub disabled_servers: Vec<String>,
-    pub enables_all_servers: bool,
-    /// What else counts.
-    pub more: MoreSettings,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Document {
-    permissions: Section,
-    allow_managed_permission_rules_only: bool,
-    #[serde(rename = "enabledMcpjsonServers", deserialize_with = "texts")]
-    enabled_servers: Vec<String>,
-    #[serde(rename = "disabledMcpjsonServers", deserialize_with = "texts")]
-    disabled_servers: Vec<String>,
-    #[serde(rename = "enableAllProjectMcpServers")]
-    enables_all_servers: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Section {
-    #[serde(deserialize_with = "texts")]
-    allow: Vec<String>,
-    #[serde(deserialize_with = "texts")]
-    ask: Vec<String>,
-    #[serde(deserialize_with = "texts")]
-    deny: Vec<String>,
-    additional_directories: Vec<String>,
-    default_mode: Option<String>,
-    disable_bypass_permissions_mode: Option<String>,
-}
-
-/// Reads a list of rules. What is no text is kept as one that is no rule, so that it is named and the others hold.
-fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let values = Vec::<Value>::deserialize(deserializer)?;
-    Ok(values.into_iter().map(|value| value.as_str().map_or_else(|| format!("({value})"), str::to_owned)).collect())
-}
-
 /// Reads settings given on the command line: a file, or the JSON itself.
 ///
 /// # Errors
 /// Returns why they cannot be used.
 pub fn given_settings(given: &str, directory: &Path) -> Result<SettingsFile, Diagnostic> {
     let (path, text) = given_json(given, directory, "--settings")?;
-    parse(SettingsTier::Given, &path, &text)
+    let file = settings_file::parse(SettingsTier::Given, &path, &text)?;
+    // Whoever writes a flag counts on all of it.
+    file.errors.iter().find(|error| error.loses_guard).cloned().map_or(Ok(file), Err)
 }
 
 /// Returns what a flag gives as JSON, or as the path of a file with it, and the path to name in errors.
@@ -136,25 +80,27 @@ pub fn given_json(given: &str, directory: &Path, flag: &str) -> Result<(PathBuf,
 }
 
 /// Reads the settings files of the user, of the project and of the organization, which has its files in `managed`, and
-/// puts those of the command line among them. Layers that are not among the sources are left out.
+/// puts those of the command line among them. The project's are those of every folder from `cwd` up to its root, the
+/// nearest first. Layers that are not among the sources are left out. What cannot be read at all is in the second list.
 pub fn settings_files(
     managed: &Path,
     environment: &Environment,
-    ground: &ProjectRoot,
+    (ground, cwd): (&ProjectRoot, &Path),
     (given, sources): (Option<SettingsFile>, SettingSources),
 ) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
     let user = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(environment.home()?.join(".claude")));
-    let own = ground.is_project.then(|| ground.root.join(".claude"));
     let mut files = vec![(SettingsTier::Managed, managed.join("managed-settings.json"))];
     files.extend(parts(&managed.join("managed-settings.d")).map(|path| (SettingsTier::Managed, path)));
-    files.extend(own.iter().map(|dir| (SettingsTier::Local, dir.join("settings.local.json"))));
-    files.extend(own.iter().map(|dir| (SettingsTier::Project, dir.join("settings.json"))));
+    for own in ground.folders(cwd).filter(|_| ground.is_project).map(|folder| folder.join(".claude")) {
+        files.push((SettingsTier::Local, own.join("settings.local.json")));
+        files.push((SettingsTier::Project, own.join("settings.json")));
+    }
     // In a project that is the home itself, a file counts once.
     let user = user.map(|dir| dir.join("settings.json")).filter(|path| files.iter().all(|(_, known)| known != path));
     files.extend(user.map(|path| (SettingsTier::User, path)));
     let (mut all, mut diagnostics) = (Vec::new(), Vec::new());
     for (tier, path) in files.into_iter().filter(|(tier, _)| sources.read(*tier)) {
-        match read(tier, &path) {
+        match settings_file::read(tier, &path) {
             Ok(settings) => all.extend(settings),
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
@@ -177,38 +123,6 @@ fn parts(dir: &Path) -> impl Iterator<Item = PathBuf> {
     paths.into_iter()
 }
 
-fn read(tier: SettingsTier, path: &Path) -> Result<Option<SettingsFile>, Diagnostic> {
-    let Some(text) = file::read(path)? else { return Ok(None) };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    parse(tier, path, text).map(Some)
-}
-
-fn parse(tier: SettingsTier, path: &Path, text: &str) -> Result<SettingsFile, Diagnostic> {
-    let document: Document = serde_json::from_str(text)
-        .map_err(|error| Diagnostic::in_file(path, format!("{error}. Its permissions are not used.")))?;
-    let Section { allow, ask, deny, additional_directories, default_mode, disable_bypass_permissions_mode } =
-        document.permissions;
-    let keys = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
-    Ok(SettingsFile {
-        more: MoreSettings::of(&keys),
-        path: path.to_path_buf(),
-        tier,
-        allow,
-        ask,
-        deny,
-        directories: additional_directories,
-        mode: default_mode,
-        forbids_bypass: disable_bypass_permissions_mode.as_deref() == Some("disable"),
-        is_alone: document.allow_managed_permission_rules_only,
-        enabled_servers: document.enabled_servers,
-        disabled_servers: document.disabled_servers,
-        enables_all_servers: document.enables_all_servers,
-    })
-}
-
 /// Puts the mode in force that settings of some tiers name, the nearest to the project last. What a project says makes
 /// it stricter only.
 pub(super) fn apply_mode(loaded: &mut Loaded, settings: &[SettingsFile], is_meant: fn(SettingsTier) -> bool) {
@@ -227,7 +141,8 @@ pub(super) fn apply_mode(loaded: &mut Loaded, settings: &[SettingsFile], is_mean
                 }
                 Ok(wanted) => wanted,
                 Err(error) => {
-                    say(format!("`defaultMode`: {error}. Ignored."));
+                    let lost = Diagnostic::in_file(&file.path, format!("`defaultMode`: {error}. Ignored."));
+                    loaded.diagnostics.push(lost.losing_guard());
                     continue;
                 }
             },

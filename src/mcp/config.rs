@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::message::reveal_line;
+use crate::message::{ServerPlace, reveal_line};
 
 /// Longest call of a tool, unless the server's entry or `MCP_TOOL_TIMEOUT` says otherwise.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_mins(5);
@@ -50,6 +50,15 @@ pub enum McpWay {
 }
 
 impl McpWay {
+    /// Returns where the server is, as lists of settings ask for it.
+    pub(super) fn place(&self) -> ServerPlace<'_> {
+        match self {
+            Self::Stdio { command, args, .. } => ServerPlace::Command(command, args),
+            Self::Http { url, .. } | Self::Sse { url, .. } => ServerPlace::Url(url),
+            Self::Calling => ServerPlace::Caller,
+        }
+    }
+
     /// Returns `true` if it goes over the network.
     #[must_use]
     pub fn is_remote(&self) -> bool {

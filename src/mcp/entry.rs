@@ -52,6 +52,9 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
             return Err("its type `sdk` is for the program that drives this one (--mcp-config)".to_owned());
         }
     };
+    if let Some(key) = sources.lists.refusal(name, way.place()) {
+        return Err(format!("your settings do not let it be used (`{key}`)"));
+    }
     if matches!(&way, McpWay::Stdio { command, .. } if command.trim().is_empty()) {
         return Err("its `command` is empty".to_owned());
     }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::config::{McpConfig, McpScope};
 use super::entry;
 use super::names::server_prefix;
-use crate::message::{Diagnostic, expand_variables, sanitize_line};
+use crate::message::{Diagnostic, ServerLists, expand_variables, sanitize_line};
 
 /// Bytes of a project's file: a cloned repository can hold anything.
 pub(super) const MAX_PROJECT_FILE: u64 = 1 << 20;
@@ -49,6 +49,8 @@ pub struct McpSources {
     /// Those of plugins.
     pub plugins: Vec<PluginServers>,
     pub choice: ProjectChoice,
+    /// Which servers settings let be used at all.
+    pub lists: ServerLists,
     /// Variables that hold keys of ours.
     pub keys: Vec<String>,
     pub variables: Option<Variables>,
@@ -100,6 +102,19 @@ pub struct FoundServers {
 }
 
 impl FoundServers {
+    /// Adds the servers of a file whose names are not taken.
+    fn add(&mut self, servers: Map<String, Value>, path: &Path) {
+        for (name, entry) in servers.into_iter().take(MAX_SERVERS) {
+            if self.entries.iter().any(|(known, _)| server_prefix(known) == server_prefix(&name)) {
+                let shown = sanitize_line(&name);
+                let words = format!("the MCP server {shown} is left out: project has one of that name.");
+                self.diagnostics.push(Diagnostic::in_file(path, words));
+            } else {
+                self.entries.push((name, entry));
+            }
+        }
+    }
+
     /// Returns what each would do, for a question about all of them.
     pub fn shown(&self) -> impl Iterator<Item = String> {
         self.entries.iter().map(|(name, entry)| {
@@ -149,21 +164,25 @@ impl McpSources {
         self.project.as_ref().map(|root| root.join(".mcp.json"))
     }
 
-    /// Reads `.mcp.json` of the project. Blocks; it is a small file.
+    /// Reads `.mcp.json` of the project, in each folder from the working directory up to its root; of two servers of one name
+    /// the nearer one counts. Blocks; these are small files.
     #[must_use]
     pub fn of_project(&self) -> FoundServers {
         let mut found = FoundServers::default();
-        let Some(path) = self.project_file() else { return found };
-        let read = read(&path, MAX_PROJECT_FILE).and_then(|text| match text {
-            None => Ok(Map::new()),
-            Some(text) => {
-                let file: ProjectFile = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-                Ok(file.servers)
+        let Some(root) = &self.project else { return found };
+        let inside = self.cwd.ancestors().take_while(|folder| folder.starts_with(root) && folder != root);
+        for path in inside.chain([root.as_path()]).map(|folder| folder.join(".mcp.json")) {
+            let read = read(&path, MAX_PROJECT_FILE).and_then(|text| match text {
+                None => Ok(Map::new()),
+                Some(text) => {
+                    let file: ProjectFile = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+                    Ok(file.servers)
+                }
+            });
+            match read {
+                Ok(servers) => found.add(servers, &path),
+                Err(why) => found.diagnostics.push(left_out(&path, &why)),
             }
-        });
-        match read {
-            Ok(servers) => found.entries = servers.into_iter().take(MAX_SERVERS).collect(),
-            Err(why) => found.diagnostics.push(left_out(&path, &why)),
         }
         found
     }

@@ -14,10 +14,10 @@ use super::resume::{Resume, Wanted};
 use super::rules::SessionRules;
 use super::saved_session::SavedSession;
 use super::settings::SessionSettings;
-use super::{ConfiguredServers, connection, keys, limits, trust};
+use super::{ConfiguredServers, connection, guards, keys, limits, trust};
 use crate::agent::Place;
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot, SettingSources, SettingsFile};
-use crate::definition::skill::{SkillDirs, SkillLibrary};
+use crate::definition::skill::{SkillDirs, SkillLibrary, SkillLimits};
 use crate::definition::{
     AgentDefinition, AgentDirs, KnownNames, Library, Parsed, Plugin, PluginLibrary, PluginPlaces, Roots, WatchedFiles,
 };
@@ -223,12 +223,13 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         (cwd, ground) = working_folder(&wanted.cwd, &environment)
             .with_context(|| format!("the folder of session {} is gone", wanted.folder.short_id()))?;
     }
-    let (settings, unread) = settings_files(&environment, &ground, &options.given);
+    let (settings, unread) = settings_files(&environment, (&ground, &cwd), &options.given);
+    guards::check_sideloading(&options, &settings)?;
     let sources = options.given.sources;
-    let project = sources.project.then_some(ground.root.as_path());
-    let loaded = config::load((paths.as_ref(), project), &environment, &settings, &overrides(&options));
+    let folders: Vec<&Path> = ground.folders(&cwd).filter(|_| sources.project).collect();
+    let loaded = config::load((paths.as_ref(), &folders), &environment, &settings, &overrides(&options));
     let (rules, misread) = SessionRules::gather(&options, &loaded.config, &settings, (&environment, &ground));
-    let (plugins, unusable) = plugins(&options, &environment, &ground);
+    let (plugins, unusable) = plugins(&options, &environment, &ground)?;
     let (mut more, misread_more) = SessionSettings::gather(&settings, &unread, &plugins.all());
     more.hooks.extend(options.given.hooks.iter().cloned());
     let told = ground.notices().into_iter().map(Diagnostic::new);
@@ -241,12 +242,14 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
-    let config = loaded.config;
+    let mut config = loaded.config;
     let among = (&environment, sources);
     let (dirs, names) = (agent_dirs(among, &place, &ground), known_names(&config, &services));
-    diagnostics.extend(unknown_tools(&options.given.tools, &names));
+    check_tools(&options.given.tools, &names)?;
+    guards::begin_carefully(&options, &mut config, &mut diagnostics);
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins.all()));
-    let skills = Arc::new(skills(options.kind, (&library, &plugins.all()), among, (&place, &ground)));
+    let limits = more.skill_limits();
+    let skills = Arc::new(skills(options.kind, (&library, &plugins.all(), limits), among, (&place, &ground)));
     let watch = PlaceWatch::default();
     let trust = MemoryTrust::over(watch.traces().clone(), library.trust().clone());
     let memory = memory_sources(options.kind, among, paths.as_ref(), &ground, trust);
@@ -317,21 +320,31 @@ fn new_store(paths: &Paths, place: &Place, options: &Options) -> anyhow::Result<
     Ok(Store::called(id, &paths.state_dir, &place.project, secrets))
 }
 
-/// Says which tools of `--tools` there are not.
-fn unknown_tools(tools: &BuiltInTools, known: &KnownNames) -> Option<Diagnostic> {
-    let is_known = |name: &str| known.tools.iter().any(|tool| tool == name) || ASK_TOOLS.contains(&name);
+/// Checks that there are the tools of `--tools`.
+fn check_tools(tools: &BuiltInTools, known: &KnownNames) -> anyhow::Result<()> {
+    let is_known = |name: &str| {
+        let mut all = known.tools.iter().map(String::as_str).chain(ASK_TOOLS);
+        all.any(|tool| tool.eq_ignore_ascii_case(name))
+    };
     let unknown: Vec<String> =
         tools.names().filter(|name| !is_known(name)).map(|name| sanitize_line(name).into_owned()).collect();
-    (!unknown.is_empty()).then(|| Diagnostic::new(format!("--tools: there is no tool {}.", unknown.join(", "))))
+    let known: Vec<&str> = known.tools.iter().map(String::as_str).chain(ASK_TOOLS).collect();
+    anyhow::ensure!(
+        unknown.is_empty(),
+        "--tools: there is no tool {}; there are {}",
+        unknown.join(", "),
+        known.join(", ")
+    );
+    Ok(())
 }
 
 /// Reads the settings files, and those that this start was given.
 fn settings_files(
     environment: &config::Environment,
-    ground: &ProjectRoot,
+    place: (&ProjectRoot, &Path),
     given: &GivenSetup,
 ) -> (Vec<SettingsFile>, Vec<Diagnostic>) {
-    config::settings_files(Path::new(config::MANAGED), environment, ground, (given.settings.clone(), given.sources))
+    config::settings_files(Path::new(config::MANAGED), environment, place, (given.settings.clone(), given.sources))
 }
 
 /// Resolves the folder to work in, and finds the project around it.
@@ -401,27 +414,30 @@ fn plugins(
     options: &Options,
     environment: &config::Environment,
     ground: &ProjectRoot,
-) -> (PluginLibrary, Vec<Diagnostic>) {
+) -> anyhow::Result<(PluginLibrary, Vec<Diagnostic>)> {
     if options.kind == SessionKind::Demo {
-        return Default::default();
+        return Ok(Default::default());
     }
-    let given = options.plugins.iter().map(|path| options.directory.join(path)).collect();
+    let given: Vec<PathBuf> = options.plugins.iter().map(|path| options.directory.join(path)).collect();
+    for path in &given {
+        anyhow::ensure!(path.is_dir(), "--plugin-dir: {} is not a folder; name that of a plugin", path.display());
+    }
     let claude = user_dirs(environment).claude.filter(|_| options.given.sources.user);
     let project = ground.is_project.then(|| ground.root.clone());
-    PluginLibrary::find(PluginPlaces { claude, project, owner: config::user(environment), given })
+    Ok(PluginLibrary::find(PluginPlaces { claude, project, owner: config::user(environment), given }))
 }
 
 /// Returns where skills are looked for. The demonstration knows of none.
 fn skills(
     kind: SessionKind,
-    (library, plugins): (&Library, &[Plugin]),
+    (library, plugins, limits): (&Library, &[Plugin], SkillLimits),
     among: (&config::Environment, SettingSources),
     (place, ground): (&Place, &ProjectRoot),
 ) -> SkillLibrary {
     match kind {
         SessionKind::Live => {
             let dirs = with_roots(among, place, ground, SkillDirs::new).with_plugins(plugins);
-            SkillLibrary::new(dirs, library.trust().clone()).checking_hooks(check_skill_hooks)
+            SkillLibrary::new(dirs, library.trust().clone()).checking_hooks(check_skill_hooks).limited(limits)
         }
         SessionKind::Demo => SkillLibrary::default(),
     }

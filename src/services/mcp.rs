@@ -18,13 +18,13 @@ use super::sign_in::sign_ins;
 use super::worktrees::AbortOnDrop;
 use super::{Bootstrap, Options, SessionKind, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
-use crate::config::{Config, Environment, Paths, ProjectRoot, SettingSources, SettingsFile};
+use crate::config::{Config, Environment, MANAGED, Paths, ProjectRoot, SettingSources, SettingsFile, server_lists};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
 use crate::launched::{CallingProgram, LaunchedProgram, RunningProgram};
 use crate::mcp::{
     FoundServers, Launch, McpConfig, McpFacts, McpServers, McpSetup, McpSources, PluginServers, ProjectChoice, SignIns,
 };
-use crate::message::{Diagnostic, sanitize_line};
+use crate::message::{Diagnostic, ServerLists, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::provider::table::ProviderEnv;
 use crate::sandbox::Sandbox;
@@ -78,6 +78,7 @@ impl ConfiguredServers {
                 disabled: lists(|file| &file.disabled_servers),
                 all: settings.iter().any(|file| file.enables_all_servers),
             },
+            lists: lists_of(settings),
             keys: secret_variables(services, config),
             variables: Some(Arc::new(move |name| variables.get(name).map(str::to_owned))),
         };
@@ -170,6 +171,15 @@ impl ConfiguredServers {
             say(&diagnostics, sink).await;
         }
     }
+}
+
+/// Returns which servers settings let be used. An organization that hands out servers of its own wants no others.
+fn lists_of(settings: &[SettingsFile]) -> ServerLists {
+    let mut lists = server_lists(settings);
+    if Path::new(MANAGED).join("managed-mcp.json").symlink_metadata().is_ok() {
+        lists.allowed.push(Vec::new());
+    }
+    lists
 }
 
 /// Returns the servers of a plugin by file, each under the plugin's name.

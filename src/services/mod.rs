@@ -11,6 +11,7 @@ mod demo;
 mod earlier;
 mod external;
 mod foreign;
+mod guards;
 mod hooks;
 pub mod keyring;
 pub mod keys;
@@ -47,6 +48,7 @@ pub use bootstrap::{Bootstrap, FrontEnd, GivenSetup, Options, SessionKind, Subag
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use foreign::{ForeignItem, ForeignKind, foreign_items};
+pub use guards::{check_guards, check_sandbox, lost_guards};
 pub use mcp::{ConfiguredServers, test_servers};
 pub use models::{ModelOffers, reached_services};
 pub use resume::{Resume, session_named, summaries};
@@ -104,8 +106,8 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let sink = Sink::new(listeners, secrets.clone());
     say(&diagnostics, &sink).await;
-    let (approvals, says) = (ApprovalQueue::default(), !options.front_end.is_for_programs() && saved.is_none());
-    attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), says, &sink).await;
+    let (approvals, approver) = approver(options.front_end, &settings);
+    attend_earlier((&options, &config), (paths.as_ref(), store.as_ref(), &place), saved.is_none(), &sink).await;
     let (settings_model, fallback_models, effort) = wished(&options, &config, &settings);
     kept.agents = agent_files(options.kind, files.clone(), &sink).await;
     let made_of = permissions::MadeOf {
@@ -135,7 +137,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), options.kind, &ground),
         place,
         permissions: rights.permissions,
-        approver: approver(options.front_end, &approvals),
+        approver,
         sink: sink.clone(),
         secrets,
         resolve_model: connection::resolver(services.clone(), config.aliases.clone(), rate_limiters.clone()),
@@ -200,15 +202,16 @@ fn described(
         .working_as(agent.map(|agent| agent.name.clone()))
 }
 
-/// Looks after the sessions that came before, and says what became of them if that is wanted.
+/// Looks after the sessions that came before, and says what became of them to who begins a new one.
 async fn attend_earlier(
     (options, config): (&Options, &Config),
     (paths, store, place): (Option<&Paths>, Option<&Store>, &Place),
-    says: bool,
+    is_new: bool,
     sink: &Sink,
 ) {
     let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live) else { return };
     let place = (paths.state_dir.as_path(), place.project.as_path(), store.map(Store::dir));
+    let says = is_new && !options.front_end.is_for_programs();
     earlier::attend(place, says, limits::retention(config), sink).await;
 }
 
@@ -275,11 +278,14 @@ fn pace(front_end: FrontEnd) -> Pace {
     if front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant }
 }
 
-/// Returns who is asked: the user, or nobody.
-fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
+/// Returns the queue of questions, and who is asked: the user, or nobody.
+fn approver(front_end: FrontEnd, settings: &SessionSettings) -> (ApprovalQueue, Arc<dyn Approver>) {
+    let approvals = ApprovalQueue::default();
     match front_end {
-        FrontEnd::Screen | FrontEnd::Plain | FrontEnd::Program => Arc::new(approvals.clone()),
-        FrontEnd::Headless => Arc::new(Unattended),
+        FrontEnd::Screen | FrontEnd::Plain | FrontEnd::Program if !settings.denies_questions() => {
+            (approvals.clone(), Arc::new(approvals))
+        }
+        _ => (approvals, Arc::new(Unattended)),
     }
 }
 

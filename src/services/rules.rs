@@ -56,12 +56,18 @@ impl SessionRules {
         // Accesses are judged with links resolved.
         let home = environment.home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
         let tools = known_tools();
-        let mut reader = Reader { ground, home: home.as_deref(), tools, all: Self::default(), diagnostics: Vec::new() };
+        let (all, folder) = (Self::default(), ground.root.clone());
+        let mut reader = Reader { folder, home: home.as_deref(), tools, all, diagnostics: Vec::new() };
         let of_file = |reader: &mut Reader<'_>, file: &SettingsFile| {
             let author = if file.tier.is_projects() { Author::Project } else { Author::User };
             let origin = RuleOrigin::Settings(file.path.clone());
-            reader.lists(&origin, author, [&file.deny, &file.ask, &file.allow]);
+            // Below the root of the project, paths are those of the file's own folder.
+            reader.folder = if file.tier.is_projects() { file.folder().to_path_buf() } else { ground.root.clone() };
+            let asks = file.more.sandbox.limits.asks.then(|| "Bash".to_owned());
+            let ask = file.ask.iter().cloned().chain(asks).collect();
+            reader.lists(&origin, author, [&file.deny, &ask, &file.allow]);
             reader.directories(&origin, author, file.directories.iter().map(PathBuf::from));
+            reader.folder.clone_from(&ground.root);
         };
         let (managed, others): (Vec<_>, Vec<_>) = settings.iter().partition(|file| file.tier == SettingsTier::Managed);
         for file in managed {
@@ -109,15 +115,15 @@ impl SessionRules {
 
     /// Returns what rules keep from tools that search and from commands in the sandbox; a pattern that is none keeps all of
     /// the project from them. What a project denies elsewhere is no reason to look through the whole disk.
-    pub(super) fn denied_paths(&self, root: &Path) -> DeniedPaths {
+    pub(super) fn denied_paths(&self, root: &Path, [more_read, more_written]: [Vec<String>; 2]) -> DeniedPaths {
         let inside = globset::escape(&root.to_string_lossy()) + "/";
-        let globs = |writing| {
+        let globs = |writing, more: Vec<String>| {
             let by = |author| self.set_of(|list, _| list.author == author).denied_paths(writing);
             let projects = by(Author::Project).into_iter().filter(|glob| glob.starts_with(&inside));
-            by(Author::User).into_iter().chain(projects).collect()
+            by(Author::User).into_iter().chain(projects).chain(more).collect()
         };
         let all = || vec![globset::escape(&root.to_string_lossy())];
-        DeniedPaths::new(root, globs(false), globs(true))
+        DeniedPaths::new(root, globs(false, more_read), globs(true, more_written))
             .or_else(|_| DeniedPaths::new(root, all(), all()))
             .unwrap_or_default()
     }
@@ -138,8 +144,25 @@ fn directory_item(path: &Path) -> BroughtItem {
     BroughtItem::new(BroughtKind::Directory, path.to_string_lossy())
 }
 
+/// Tools of Claude Code that are none here, and whose names are near to those of others.
+const ELSEWHERE: [&str; 8] = [
+    "NotebookEdit",
+    "NotebookRead",
+    "MultiEdit",
+    "BashOutput",
+    "KillShell",
+    "TaskOutput",
+    "TaskStop",
+    "ReadMcpResource",
+];
+/// Words that are no tools, and may be meant for all of them.
+const EVERYTHING: [&str; 4] = ["all", "any", "everything", "tools"];
+/// Bytes of the longest name that is compared with others.
+const LONGEST_TOOL: usize = 40;
+
 struct Reader<'a> {
-    ground: &'a ProjectRoot,
+    /// Where relative paths begin.
+    folder: PathBuf,
     home: Option<&'a Path>,
     /// The tools that rules may be about.
     tools: ToolSet,
@@ -148,16 +171,33 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn report(&mut self, origin: &RuleOrigin, text: String) {
-        self.diagnostics.push(match origin {
+    fn report(&mut self, origin: &RuleOrigin, text: String, loses_guard: bool) {
+        let diagnostic = match origin {
             RuleOrigin::Settings(path) => Diagnostic::in_file(path, text),
             RuleOrigin::Flag | RuleOrigin::Config => Diagnostic::new(text),
-        });
+        };
+        self.diagnostics.push(Diagnostic { loses_guard, ..diagnostic });
+    }
+
+    /// Returns the tool that a rule about none may be meant for.
+    fn meant(&self, rule: &Rule) -> Option<String> {
+        let tool = rule.tool();
+        let is_elsewhere = ELSEWHERE.iter().any(|name| name.eq_ignore_ascii_case(tool));
+        if is_elsewhere || tool.contains(['*', '_']) || tool.len() > LONGEST_TOOL {
+            return None;
+        }
+        let names: Vec<&str> = self.tools.names().chain(["Agent", "Skill"]).collect();
+        let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
+        let near = similar::get_close_matches(tool.to_ascii_lowercase().as_str(), &lower, 1, 0.7);
+        let at = lower.iter().position(|name| near.first() == Some(name))?;
+        names.get(at).filter(|name| !name.eq_ignore_ascii_case(tool)).map(|name| (*name).to_owned())
     }
 
     /// Reads what is denied, what asks and what is allowed.
     fn lists(&mut self, origin: &RuleOrigin, author: Author, texts: [&Vec<String>; 3]) {
-        let places = Places { project: &self.ground.root, home: self.home };
+        let folder = self.folder.clone();
+        let places = Places { project: &folder, home: self.home };
         for (effect, texts) in [RuleEffect::Deny, RuleEffect::Ask, RuleEffect::Allow].into_iter().zip(texts) {
             let mut rules = Vec::new();
             for text in texts {
@@ -175,8 +215,20 @@ impl Reader<'_> {
                         Some(format!("`{text}` is not understood; it holds for every use of {tool}."))
                     }
                 };
+                let (lost, diagnostic) = match (effect, self.meant(&rule)) {
+                    (RuleEffect::Allow, _) => (false, diagnostic),
+                    _ if EVERYTHING.iter().any(|word| rule.tool().eq_ignore_ascii_case(word)) => {
+                        (true, Some(format!("`{}` names no tool; to deny all of them, write `*`.", rule.text())))
+                    }
+                    (_, Some(meant)) if !known => {
+                        let (text, tool) = (rule.text(), rule.tool());
+                        (true, Some(format!("`{text}`: there is no tool {tool}; did you mean {meant}?")))
+                    }
+                    // What names no tool denies nothing.
+                    _ => (diagnostic.is_some() && !known, diagnostic),
+                };
                 if let Some(diagnostic) = diagnostic {
-                    self.report(origin, sanitize_line(&diagnostic).into_owned());
+                    self.report(origin, sanitize_line(&diagnostic).into_owned(), lost);
                 }
                 if let Some(note) = self.misplaced(&rule) {
                     self.report(origin, sanitize_line(&note).into_owned());
@@ -211,13 +263,13 @@ impl Reader<'_> {
         for path in paths {
             let full = match (path.strip_prefix("~"), self.home) {
                 (Ok(below), Some(home)) => home.join(below),
-                _ => self.ground.root.join(&path),
+                _ => self.folder.join(&path),
             };
             let shown = sanitize_line(&path.to_string_lossy()).into_owned();
             match std::fs::canonicalize(&full) {
-                Err(error) => self.report(origin, format!("the directory {shown} is left out: {error}.")),
+                Err(error) => self.report(origin, format!("the directory {shown} is left out: {error}."), false),
                 Ok(real) if self.home.is_some_and(|home| home.starts_with(&real)) || real.parent().is_none() => {
-                    self.report(origin, format!("the directory {shown} is left out: it holds your home."));
+                    self.report(origin, format!("the directory {shown} is left out: it holds your home."), false);
                 }
                 Ok(real) => self.all.directories.push((author, real)),
             }

@@ -33,8 +33,14 @@ pub(super) async fn shell(
     kept: &mut SessionHandles,
     sink: &Sink,
 ) -> Shell {
-    let denied = rules.denied_paths(&ground.root);
-    let shell = Shell::new(&options.program, &config.tool_environment, &keys).without(denied.clone());
+    let environment = Environment::of_process();
+    let denied = rules.denied_paths(&ground.root, denied_globs(&config.sandbox, environment.home().as_deref()));
+    let hidden = &config.sandbox.hidden_variables;
+    let handed_on: Vec<String> =
+        config.tool_environment.iter().filter(|name| !hidden.contains(name)).cloned().collect();
+    let keys: Vec<String> = keys.into_iter().chain(hidden.iter().cloned()).collect();
+    let shell =
+        Shell::new(&options.program, &handed_on, &keys).without(denied.clone()).closed(config.sandbox.limits.is_closed);
     let Some(paths) = paths.filter(|_| options.kind == SessionKind::Live && ground.is_project) else { return shell };
     let parts = ((denied, rules.directories(trust)), kept.watch.clone());
     match of_session(&config.sandbox, paths, &ground.root, parts) {
@@ -101,7 +107,7 @@ fn of_session(
         denied,
         // What its settings name; of git's own folder, some files are written by every commit.
         protected: obeyed.filter(|path| path != root && !path.starts_with(&dot_git)).collect(),
-        hidden: settings.hide.iter().map(full).chain(own).collect(),
+        hidden: settings.hide.iter().filter(|path| !is_pattern(path)).map(full).chain(own).collect(),
         has_own_tmp: ![root, paths.state_dir.as_path()].iter().any(|path| path.starts_with(TMP)),
         open: settings.read.iter().map(full).chain(program_folders(home.as_deref())).collect(),
         has_network: settings.network,
@@ -118,6 +124,23 @@ fn program_folders(home: Option<&Path>) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_below = |folder: &PathBuf| home.is_some_and(|home| folder.starts_with(home) && folder != home);
     std::env::split_paths(&path).filter(is_below).collect()
+}
+
+/// Returns the patterns of what settings keep commands from reading and from writing.
+fn denied_globs(settings: &SandboxSettings, home: Option<&Path>) -> [Vec<String>; 2] {
+    let glob = |path: &PathBuf| {
+        let text = path.to_str()?;
+        Some(match (text.strip_prefix("~/"), home) {
+            (Some(below), Some(home)) => format!("{}/{below}", globset::escape(home.to_str()?)),
+            _ => text.to_owned(),
+        })
+    };
+    let hidden = settings.hide.iter().filter(|path| is_pattern(path)).filter_map(glob);
+    [hidden.collect(), settings.deny_write.iter().filter_map(glob).collect()]
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '[', '{'])
 }
 
 /// Says what appears where no command in the sandbox may write.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::run_files::{run_files, trusted_as};
 use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
+use crate::definition::skill::SkillLimits;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
 use crate::message::{Diagnostic, Effort};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
@@ -36,6 +37,8 @@ pub struct SessionSettings {
     never_thinks: Option<bool>,
     /// The strongest first.
     status_lines: Vec<Said<StatusLineCommand>>,
+    denies_questions: bool,
+    skill_limits: SkillLimits,
     files: Vec<SettingsSummary>,
     /// What is said of files that cannot be used.
     unread: Vec<Diagnostic>,
@@ -70,15 +73,24 @@ impl SessionSettings {
             for (_, kind) in keys.iter_mut().filter(|(key, _)| is_idle(key)) {
                 *kind = SettingsKey::Unused;
             }
+            all.denies_questions |= more.denies_questions;
+            all.skill_limits.bars_commands |= more.bars_skill_commands;
+            // A project's file switches nothing on that another one has switched off: each of them counts.
+            all.skill_limits.overrides.extend(more.skill_overrides.iter().cloned());
             all.files.push(SettingsSummary { path, tier, keys });
+            diagnostics.extend(file.errors.iter().cloned());
+            // What a lost one is about is said already.
+            let is_said = |error: &String| {
+                let lost = more.lost.iter().filter_map(|(key, _)| key.strip_prefix("hooks"));
+                lost.map(|event| event.trim_start_matches('.')).any(|event| error.contains(event))
+            };
             let mut say = |text: String| diagnostics.push(Diagnostic::in_file(&file.path, text));
-            more.errors.iter().cloned().for_each(&mut say);
             if let Some(hooks) = &more.hooks {
                 let place = file.path.to_string_lossy().into_owned().into();
                 let source = HookSource { place, is_projects, is_managed, plugin: None };
                 let (handlers, errors) = HookHandler::read(hooks, &source);
                 all.hooks.extend(handlers);
-                errors.into_iter().for_each(&mut say);
+                errors.into_iter().filter(|error| !is_said(error)).for_each(&mut say);
             }
             match (more.disables_hooks, file.tier) {
                 (false, _) => {}
@@ -191,6 +203,18 @@ impl SessionSettings {
     #[must_use]
     pub fn keeps_from_thinking(&self) -> bool {
         self.never_thinks == Some(true)
+    }
+
+    /// Returns what is kept from skills.
+    #[must_use]
+    pub fn skill_limits(&self) -> SkillLimits {
+        self.skill_limits.clone()
+    }
+
+    /// Returns `true` if what would ask is refused instead.
+    #[must_use]
+    pub fn denies_questions(&self) -> bool {
+        self.denies_questions
     }
 
     /// Returns `true` if hooks of the program that drives the session run.

@@ -145,6 +145,11 @@ impl Tool for Bash {
         let pattern = pattern(input.notify_on.as_deref(), input.run_in_background)?;
         let given = input.timeout.filter(|ms| *ms > 0);
         let bounds = Bounds::of(&self.0, &line, (context, input.outside)).await;
+        if self.0.is_closed() && matches!(bounds, Bounds::None | Bounds::Guard(_, None)) {
+            let words = "Commands run in the sandbox only here (`sandbox.allowUnsandboxedCommands`). Run it inside, or \
+                         continue without it.";
+            return Err(ToolOutput::error(words));
+        }
         let note = input.description.filter(|words| !words.trim().is_empty());
         let note = match note {
             _ if !input.run_in_background => note,

@@ -23,4 +23,4 @@ pub mod view;
 pub use outside::{edit, open_in_editor};
 pub use read_log::read_log;
 pub use run::{Farewell, ScreenSetup, replay_session, run};
-pub use setup::{chosen_theme, screen_setup};
+pub use setup::{chosen_theme, screen_setup, theme_names};

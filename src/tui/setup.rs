@@ -133,6 +133,14 @@ fn memory(bootstrap: &Bootstrap) -> Option<RememberedChoices> {
     Some(RememberedChoices::new(&paths.state_dir, &bootstrap.place.project, bootstrap.config.ui.clone()))
 }
 
+/// Returns the names of all themes, those of the user among them. Blocks.
+#[must_use]
+pub fn theme_names(bootstrap: &Bootstrap) -> Vec<String> {
+    let environment = Environment::of_process();
+    let depth = ColorDepth::detect(|name: &str| environment.get(name).map(str::to_owned));
+    themes(bootstrap, depth, &environment, &mut Vec::new()).names()
+}
+
 /// Returns all themes, those of the user as far as they can be read.
 fn themes(bootstrap: &Bootstrap, depth: ColorDepth, environment: &Environment, notices: &mut Vec<String>) -> Themes {
     let fitting = fitting_theme(depth, environment.get("COLORFGBG"));

@@ -18,7 +18,7 @@ use crate::config::SettingsKey;
 use crate::definition::Tier;
 use crate::definition::skill::ListedSkill;
 use crate::headless::exit;
-use crate::message::{escaped_json, sanitize_line};
+use crate::message::{Diagnostic, escaped_json, sanitize_line};
 use crate::services::Bootstrap;
 
 /// What follows `belvedere doctor`.
@@ -96,6 +96,11 @@ impl Finding {
     fn new(state: FindingState, text: impl AsRef<str>) -> Self {
         Self { state, text: sanitize_line(text.as_ref()).into_owned() }
     }
+
+    /// Returns what is wrong with settings: broken is what may have forbidden something.
+    fn of(known: &Diagnostic) -> Self {
+        Self::new(if known.loses_guard { FindingState::Broken } else { FindingState::Note }, known.to_string())
+    }
 }
 
 /// The JSON form of a row.
@@ -155,7 +160,7 @@ fn configuration(bootstrap: &Bootstrap) -> Vec<Finding> {
         let is_elsewhere = known.path.as_deref().is_some_and(of_settings);
         !is_elsewhere && !bootstrap.settings.unread().contains(known)
     });
-    place.into_iter().chain(others.map(|known| Finding::new(FindingState::Note, known.to_string()))).collect()
+    place.into_iter().chain(others.map(Finding::of)).collect()
 }
 
 fn settings(bootstrap: &Bootstrap) -> Vec<Finding> {
@@ -180,7 +185,7 @@ fn settings(bootstrap: &Bootstrap) -> Vec<Finding> {
             }
         }
         let about = bootstrap.diagnostics.iter().filter(|known| known.path.as_deref() == Some(file.path.as_path()));
-        findings.extend(about.map(|known| Finding::new(FindingState::Note, known.to_string())));
+        findings.extend(about.map(Finding::of));
     }
     if findings.is_empty() {
         findings.push(Finding::new(FindingState::Ok, "no settings files"));

@@ -62,6 +62,8 @@ pub struct Shell {
     sandbox: Option<Sandbox>,
     /// Files that rules keep from all that reads.
     denied: DeniedPaths,
+    /// Whether no command runs outside the sandbox.
+    is_closed: bool,
     /// Why there is no sandbox, once that was tried.
     checked: Arc<OnceCell<Option<String>>>,
     running: Arc<Mutex<BTreeSet<Pid>>>,
@@ -90,6 +92,17 @@ impl Shell {
     pub fn without(mut self, denied: DeniedPaths) -> Self {
         self.denied = denied;
         self
+    }
+
+    /// Returns the same in which no command runs outside the sandbox, whoever allows it.
+    #[must_use]
+    pub fn closed(mut self, is_closed: bool) -> Self {
+        self.is_closed = is_closed;
+        self
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// Returns the file of this program.

@@ -129,3 +129,12 @@ fn the_editor_gets_the_file_and_what_is_wrong_is_said() {
     let ran = bench.run("shop", &["config", "edit"]);
     assert!(ran.status == 1 && ran.err.contains("unknown key `modle`; did you mean `model`?"), "{ran:?}");
 }
+
+#[test]
+fn a_theme_that_is_not_there_is_refused() {
+    let bench = Bench::new();
+    let ran = bench.run("shop", &["config", "set", "ui.theme", "nope"]);
+    assert!(ran.status == 2 && ran.err.contains("no theme `nope`; one of auto, "), "{ran:?}");
+    assert!(!bench.path(".config/belvedere/config.toml").exists());
+    assert_eq!(bench.run("shop", &["config", "set", "ui.theme", "auto"]).status, 0);
+}

@@ -1,8 +1,10 @@
 //! Settings: the order of the layers, what a project may not do, and files that are broken.
 
+mod broken;
 mod git;
 mod ground;
 mod launchers;
+mod restrictions;
 mod settings;
 
 use std::fs;
@@ -53,10 +55,14 @@ impl Place {
         let environment: Environment = self.environment.clone().into_iter().collect();
         let shop = self.home.path().join("shop");
         let ground = ProjectRoot { root: shop.clone(), is_project: true, foreign: Vec::new() };
-        let (settings, mut faults) =
-            settings_files(&self.home.path().join("etc"), &environment, &ground, (None, SettingSources::default()));
+        let (settings, mut faults) = settings_files(
+            &self.home.path().join("etc"),
+            &environment,
+            (&ground, &shop),
+            (None, SettingSources::default()),
+        );
         let paths = Paths::resolve(&environment).unwrap();
-        let mut loaded = load((Some(&paths), Some(&shop)), &environment, &settings, &self.flags);
+        let mut loaded = load((Some(&paths), &[&shop]), &environment, &settings, &self.flags);
         faults.append(&mut loaded.diagnostics);
         Loaded { diagnostics: faults, ..loaded }
     }
@@ -312,17 +318,6 @@ fn bad_values_say_what_would_be_good() {
 }
 
 #[test]
-fn a_malformed_file_is_left_out_as_a_whole() {
-    let place = Place::new().user("model = 'a/b'\n[limits\nmax_turns = 5").project("[ui]\nascii = true");
-    let loaded = place.load();
-    assert_eq!(loaded.config.model, None);
-    assert!(loaded.config.ui.ascii, "the other file still counts");
-    let [error] = loaded.diagnostics.as_slice() else { panic!("{:#?}", loaded.diagnostics) };
-    assert_eq!((error.line, error.column), (Some(2), Some(8)));
-    assert!(error.message.ends_with("The file is skipped."), "{error}");
-}
-
-#[test]
 fn whatever_lies_at_the_path_the_program_starts() {
     let place = Place::new().user("\u{feff}model = 'a/b'\r\n");
     assert_eq!(place.config().model.as_deref(), Some("a/b"), "a byte order mark and CRLF are no fault");
@@ -407,7 +402,7 @@ fn without_a_home_flags_environment_and_the_projects_file_hold() {
         budget: BudgetLimit { tokens: Some(200), ..BudgetLimit::default() },
         ..Overrides::default()
     };
-    let config = load((None, Some(&place.home.path().join("shop"))), &environment, &[], &flags).config;
+    let config = load((None, &[&place.home.path().join("shop")]), &environment, &[], &flags).config;
     assert_eq!((config.permission_mode, config.limits.budget.tokens), (PermissionMode::Plan, Some(200)));
     assert_eq!((config.limits.max_parallel, config.limits.max_turns), (2, 7));
 }

@@ -41,8 +41,12 @@ fn an_organization_can_forbid_the_mode_that_allows_everything_and_all_other_rule
     assert!(loaded.diagnostics[0].to_string().contains("is switched off here"), "{:?}", loaded.diagnostics);
     let environment: Environment = place.environment.clone().into_iter().collect();
     let ground = ProjectRoot { root: place.home.path().join("shop"), is_project: true, foreign: Vec::new() };
-    let (settings, _) =
-        settings_files(&place.home.path().join("etc"), &environment, &ground, (None, SettingSources::default()));
+    let (settings, _) = settings_files(
+        &place.home.path().join("etc"),
+        &environment,
+        (&ground, &ground.root),
+        (None, SettingSources::default()),
+    );
     let rules: Vec<_> = settings.iter().flat_map(|file| file.allow.iter().chain(&file.ask).chain(&file.deny)).collect();
     assert_eq!(rules, ["WebFetch", "Bash(curl:*)"]);
 }

@@ -40,7 +40,9 @@ fn settings_of_the_command_line_count_as_the_users() {
     // What the project denies is denied all the same.
     bench.file(".claude/settings.json", r#"{"permissions": {"deny": ["Bash(touch:*)"]}}"#);
     assert_eq!(bench.command(&[&run[..], &[allow]].concat()).output().unwrap().status.code(), Some(4));
-    for (given, why) in [("missing.json", "missing.json: there is no such file (--settings)."), ("{", "--settings: ")] {
+    for (given, why) in
+        [("missing.json", "missing.json: there is no such file (--settings)."), ("{", "--settings:1:1: ")]
+    {
         let output = bench.command(&[&run[..], &[given]].concat()).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!((output.status.code(), said.contains(why)), (Some(2), true), "{said}");
@@ -85,8 +87,8 @@ fn agents_have_the_built_in_tools_that_were_named() {
     assert_eq!(init(&bench, &["--tools", ""])["tools"], json!([]));
     // The agent in whose place a name of old stands.
     assert_eq!(names(&init(&bench, &["--tools=Task"])["tools"]), ["Agent"]);
-    let output = bench.ask("run `touch made.txt`", &["--tools", "Read,Raed", "--allowedTools", "Bash"]);
-    assert!(text(&output.stderr).contains("--tools: there is no tool Raed."), "{output:?}");
+    let output = bench.ask("run `touch made.txt`", &["--tools", "Read", "--allowedTools", "Bash"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(!bench.project.path().join("made.txt").exists());
 }
 

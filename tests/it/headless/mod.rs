@@ -23,6 +23,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod ground;
+mod guards;
 mod hooks;
 mod keyring;
 mod keys;

@@ -137,18 +137,19 @@ fn settings_that_make_no_sense_are_named_and_the_others_hold() {
     let listed = said(&bench.command(&["permissions"]).output().unwrap());
     for words in [
         "allow Edit(docs/**)",
-        "settings.json: invalid type: string \"all\", expected a sequence",
+        "`all` names no tool; to deny all of them, write `*`.",
         "`Bash(` is not a rule",
         "It allows nothing.",
         "`Bash()` is not a rule",
-        "`(7)` is not a rule",
+        "`permissions.deny` has a number in the place of entry 2: it does nothing.",
         "`defaultMode` `auto` works as `default` here",
         "the directory /nowhere/at/all is left out",
         "the directory ~ is left out: it holds your home.",
     ] {
         assert!(listed.contains(words), "no {words:?} in {listed}");
     }
-    bench.ask("run `touch made.txt`", &["--allowedTools", "Bash(touch:*)"]);
+    let output = bench.ask("run `touch made.txt`", &["--allowedTools", "Bash(touch:*)"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(!bench.project.path().join("made.txt").exists(), "a denial that is not understood denies all");
 }
 

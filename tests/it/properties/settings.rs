@@ -68,7 +68,7 @@ pub(super) fn config(bytes: &[u8]) {
     std::fs::create_dir_all(project.join(".belvedere")).unwrap();
     std::fs::write(paths.config_file(), users).unwrap();
     let environment = Environment::from_iter([("HOME", dir.path().to_str().unwrap())]);
-    let read = |project: &Path| load((Some(&paths), Some(project)), &environment, &[], &Overrides::default());
+    let read = |project: &Path| load((Some(&paths), &[project]), &environment, &[], &Overrides::default());
     let without = read(&own);
     assert_inside(&without.diagnostics, &String::from_utf8_lossy(users));
     std::fs::write(project.join(".belvedere/config.toml"), projects).unwrap();
