@@ -1,9 +1,11 @@
 //! `belvedere import`: what other agent programs have configured, shown, and taken over where it is chosen.
 //!
 //! Owns the choice and what is said. Leaves finding to `services`, and the text of our file to `config` and `mcp`.
-//! Invariants: nothing is written unless it is asked for by name or with `--yes`; what is there already stays.
+//! Invariants: nothing is written unless it is asked for by name or with `--yes`; what is there already stays; nothing that
+//! lies in the project is taken over.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
@@ -29,26 +31,37 @@ pub struct ImportArgs {
 }
 
 const AFTER_HELP: &str = "\
-Without a name and without --yes, nothing is written. Keys are never taken over, and nothing of yours is overwritten.";
+Without a name and without --yes, nothing is written. Keys are never taken over, and nothing of yours is overwritten. What
+lies in the folder you are in is listed, and not taken over: it is the word of whoever wrote it. To use a server of it, add it
+yourself: belvedere mcp add.";
 
 /// Does what is asked for, and returns the exit status.
 ///
 /// # Errors
 /// Returns the exit status and what to tell the user.
 pub fn run(bootstrap: &Bootstrap, args: &ImportArgs) -> Result<u8, CommandFailure> {
-    let project = bootstrap.ground.is_project.then_some(bootstrap.ground.root.as_path());
-    let (items, unread) = foreign_items(&Environment::of_process(), project);
-    let is_chosen = |item: &ForeignItem| args.yes || args.items.iter().any(|wanted| covers(wanted, &item.id));
+    let folders = bootstrap.ground.folders(&bootstrap.place.cwd);
+    let folders: Vec<_> = folders.filter(|_| bootstrap.ground.is_project).collect();
+    let (items, unread) = foreign_items(&Environment::of_process(), &folders);
+    let is_named = |item: &ForeignItem| args.items.iter().any(|wanted| covers(wanted, &item.id));
+    let is_named_alone = |item: &ForeignItem| args.items.contains(&item.id);
     if let Some(nothing) = args.items.iter().find(|wanted| !items.iter().any(|item| covers(wanted, &item.id))) {
         let error = anyhow!("nothing is called {:?}; belvedere import lists what there is", sanitize_line(nothing));
         return Err((exit::USAGE, error));
     }
-    let (mut out, mut failures) = (String::new(), 0);
+    let (mut out, mut failures) = (String::new(), 0_usize);
     for item in &items {
         let state = match &item.kind {
             ForeignKind::InUse { .. } => "in use".to_owned(),
+            _ if item.is_folders => {
+                failures += usize::from(is_named_alone(item));
+                format!("this folder's ({}), not yours: not taken over", shown_path(&item.file))
+            }
             _ if is_there(bootstrap, item) => "kept: you have one already".to_owned(),
-            _ if !is_chosen(item) => "new".to_owned(),
+            _ if item.loses_limit && !is_named_alone(item) => {
+                "new: left out, for what limits it would stay behind; name it in full to take it over".to_owned()
+            }
+            _ if !args.yes && !is_named(item) => "new".to_owned(),
             _ => taken(bootstrap, item).map_or_else(
                 |error| {
                     failures += 1;
@@ -70,6 +83,10 @@ pub fn run(bootstrap: &Bootstrap, args: &ImportArgs) -> Result<u8, CommandFailur
     }
     say(&out).map_err(|error| (exit::FAILED, error))?;
     Ok(if failures > 0 { exit::FAILED } else { exit::OK })
+}
+
+fn shown_path(path: &Path) -> String {
+    sanitize_line(&path.to_string_lossy()).into_owned()
 }
 
 /// Returns `true` if a word stands for an item: for it alone, or for the beginning of its name.

@@ -2,7 +2,7 @@
 //!
 //! Owns where their files lie and what of them means something here. Most of Claude Code's and Kode's files are read in
 //! place and need no import. Source of the formats: the documentation of these programs. Invariants: no key is taken over;
-//! what cannot be read is said; nothing is written here.
+//! what cannot be read is said; what lies in the project is marked as the folder's; nothing is written here.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,8 +10,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::config::Environment;
+use crate::mcp::FoundServers;
 use crate::message::format::counted;
-use crate::message::{Effort, sanitize_line};
+use crate::message::{Effort, reveal_line, sanitize_line};
 
 /// Bytes of a file of theirs: `.claude.json` also holds what its program remembers.
 const MAX_FILE: u64 = 64 << 20;
@@ -20,6 +21,9 @@ const SECRET_WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "AUTHORIZ
 
 /// What entries of others say of a server that ours cannot.
 const UNKNOWN: [&str; 6] = ["cwd", "enabled_tools", "disabled_tools", "includeTools", "excludeTools", "trust"];
+
+/// Those of them that say which tools of a server there are.
+const LIMITS: [&str; 4] = ["enabled_tools", "disabled_tools", "includeTools", "excludeTools"];
 
 /// One thing that can be taken over.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +36,10 @@ pub struct ForeignItem {
     pub file: PathBuf,
     /// What of it stays behind, and why.
     pub left: Option<String>,
+    /// Whether what stays behind restricts it.
+    pub loses_limit: bool,
+    /// Whether it lies in the folder that is worked in: it is the word of whoever wrote that, not of the user.
+    pub is_folders: bool,
 }
 
 /// What a thing becomes here.
@@ -51,8 +59,9 @@ impl ForeignKind {
     pub fn words(&self) -> String {
         match self {
             Self::Server { name, entry } => {
-                let place = entry["command"].as_str().or_else(|| entry["url"].as_str()).unwrap_or_default();
-                format!("MCP server {}: {}", sanitize_line(name), sanitize_line(place))
+                let entries = vec![(name.clone(), entry.clone())];
+                let shown = FoundServers { entries, ..FoundServers::default() }.shown().next().unwrap_or_default();
+                format!("MCP server {}", reveal_line(&shown))
             }
             Self::Setting { name, value } => format!("{name} = {}", sanitize_line(value)),
             Self::InUse { words } => format!("{words} (read in place)"),
@@ -60,18 +69,22 @@ impl ForeignKind {
     }
 }
 
-/// Finds what there is. The second list says what cannot be read. Blocks.
+/// Finds what there is: the user's, and what lies in the folders of the project, whose root is the last. The second list
+/// says what cannot be read. Blocks.
 #[must_use]
-pub fn foreign_items(environment: &Environment, project: Option<&Path>) -> (Vec<ForeignItem>, Vec<String>) {
+pub fn foreign_items(environment: &Environment, folders: &[&Path]) -> (Vec<ForeignItem>, Vec<String>) {
     let Some(home) = environment.home() else { return Default::default() };
     let mut found = Found::default();
     let codex = environment.directory("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
     found.codex(&codex.join("config.toml"));
     found.gemini(&home.join(".gemini/settings.json"));
-    if let Some(project) = project {
-        found.codex(&project.join(".codex/config.toml"));
-        found.gemini(&project.join(".gemini/settings.json"));
+    for folder in folders {
+        let (own, theirs) = (found.items.len(), folder.join(".codex/config.toml"));
+        found.codex(&theirs);
+        found.gemini(&folder.join(".gemini/settings.json"));
+        found.items.iter_mut().skip(own).for_each(|item| item.is_folders = true);
     }
+    let project = folders.last().copied();
     let kode = environment.directory("KODE_CONFIG_DIR").unwrap_or_else(|| home.join(".kode"));
     found.kode(&home.join(".kode.json"), &kode);
     let claude = environment.directory("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude"));
@@ -105,7 +118,7 @@ impl Found {
     }
 
     fn add(&mut self, from: &'static str, (what, name): (&str, &str), kind: ForeignKind, file: &Path) {
-        self.put(from, (what, name), kind, file, None);
+        self.put(from, (what, name), kind, (file, None, false));
     }
 
     fn put(
@@ -113,17 +126,18 @@ impl Found {
         from: &'static str,
         (what, name): (&str, &str),
         kind: ForeignKind,
-        file: &Path,
-        left: Option<String>,
+        (file, left, loses_limit): (&Path, Option<String>, bool),
     ) {
         let id = format!("{from}:{what}:{}", sanitize_line(name));
-        self.items.push(ForeignItem { from, id, kind, file: file.to_path_buf(), left });
+        let file = file.to_path_buf();
+        self.items.push(ForeignItem { from, id, kind, file, left, loses_limit, is_folders: false });
     }
 
     fn servers(&mut self, from: &'static str, servers: Option<&Value>, file: &Path) {
-        for (name, entry) in servers.and_then(Value::as_object).into_iter().flatten() {
-            let Some((entry, left)) = server(entry) else { continue };
-            self.put(from, ("mcp", name), ForeignKind::Server { name: name.clone(), entry }, file, left);
+        for (name, full) in servers.and_then(Value::as_object).into_iter().flatten() {
+            let Some((entry, left)) = server(full) else { continue };
+            let loses_limit = LIMITS.iter().any(|key| !full[*key].is_null());
+            self.put(from, ("mcp", name), ForeignKind::Server { name: name.clone(), entry }, (file, left, loses_limit));
         }
     }
 
