@@ -224,9 +224,10 @@ impl Walk<'_> {
                     } else {
                         format!("unknown key `{name}`{hint}")
                     };
-                    match layer::may_be_guard(&name) {
-                        true => self.lose(key.span(), words),
-                        false => self.report(key.span(), words),
+                    if layer::may_be_guard(&name) {
+                        self.lose(key.span(), words);
+                    } else {
+                        self.report(key.span(), words);
                     }
                 }
             }

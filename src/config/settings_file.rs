@@ -86,12 +86,12 @@ pub(super) fn parse(tier: SettingsTier, path: &Path, text: &str) -> Result<Setti
     let [allow, directories] =
         ["allow", "additionalDirectories"].map(|key| reader.list(section, "permissions.", key, Use::Lets));
     let mode = reader.mode(section.get("defaultMode"));
-    let (enabled, enabled_are_lost) = (keys.get("enabledMcpjsonServers"), reader.errors.len());
+    let (enabled, reported) = (keys.get("enabledMcpjsonServers"), reader.errors.len());
     let enabled_servers = reader.list(&keys, "", "enabledMcpjsonServers", Use::Lets);
     // A list of which nothing is left would let all of them start.
     if enabled_servers.is_empty() && enabled.is_some_and(|value| *value != Value::Array(Vec::new()) && !value.is_null())
     {
-        reader.errors.truncate(enabled_are_lost);
+        reader.errors.truncate(reported);
         reader.lose("enabledMcpjsonServers", "names no server: all of .mcp.json would start");
     }
     let disabled_servers = reader.list(&keys, "", "disabledMcpjsonServers", Use::Forbids);

@@ -81,6 +81,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reports a field that may have kept the file from something, and for which it is given up.
+    pub(super) fn report_lost(&mut self, key: &str, message: String) {
+        self.report_at(key, message);
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.loses_guard = true;
+        }
+    }
+
     pub(super) fn report_head(&mut self, message: impl Into<String>) {
         self.report(self.lines_before.max(1), message.into());
     }
@@ -286,7 +294,7 @@ impl<'a> Reader<'a> {
             Some(hooks @ Value::Object(_)) => Some(vec![(hooks, source.clone())]),
             Some(_) => {
                 let words = "`hooks` is not an object of events. Write it as in settings. File skipped.";
-                self.report_at("hooks", words.to_owned());
+                self.report_lost("hooks", words.to_owned());
                 None
             }
         }

@@ -56,7 +56,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     if let Some(unknown) = reader.unknown_limit() {
         let words =
             "may say which tools the agent has, and is unknown. Write `tools` or `disallowedTools`. File skipped.";
-        reader.report_at(&unknown, format!("`{unknown}` {words}"));
+        reader.report_lost(&unknown, format!("`{unknown}` {words}"));
         return None;
     }
     let (disallowed_tools, hooks) = (tools::disallowed(reader)?, reader.hooks(source)?);

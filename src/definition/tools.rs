@@ -21,7 +21,8 @@ pub(super) fn disallowed(reader: &mut Reader<'_>) -> Option<Vec<String>> {
     let mut all = Vec::new();
     for key in ["disallowedTools", "disallowed-tools", "disallowed_tools"] {
         if !is_whole(reader.value(key)) {
-            reader.report_at(key, format!("what `{key}` blocks is unknown. Write `{key}: Write, Edit`. File skipped."));
+            reader
+                .report_lost(key, format!("what `{key}` blocks is unknown. Write `{key}: Write, Edit`. File skipped."));
             return None;
         }
         all.extend(reader.value(key).map(names_of).unwrap_or_default());

@@ -8,9 +8,11 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio::time::timeout;
 
+use super::say;
 use super::worktrees::AbortOnDrop;
 use crate::agent::{SessionEvent, Sink};
 use crate::definition::{CatalogChanges, Means, WatchedFiles, Watcher};
+use crate::message::Diagnostic;
 
 /// How long a session waits for its agent files.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -38,7 +40,14 @@ impl AgentFiles {
                 errors.extend(found.errors);
             }
             // Those of skills are listed by /skills: there are many of them, and most of files that work all the same.
-            while skills.changes().now_or_never().is_some() {}
+            let mut of_skills = Vec::new();
+            while let Some(found) = skills.changes().now_or_never() {
+                of_skills.extend(found.errors);
+            }
+            // What is given up because of a limit that cannot be told is said wherever the session is.
+            let lost: Vec<Diagnostic> =
+                errors.iter().chain(&of_skills).filter(|error| error.loses_guard).cloned().collect();
+            say(&lost, sink).await;
         } else {
             tracing::warn!("reading the agent files timed out");
         }

@@ -159,13 +159,13 @@ fn disallowed_tools(reader: &mut Reader<'_>) -> Option<Vec<String>> {
     const KEY: &str = "disallowed-tools";
     if let Some(unknown) = reader.unknown_limit() {
         let words = "may be meant as `disallowed-tools`, and is unknown. Correct it. File skipped.";
-        reader.report_at(&unknown, format!("`{unknown}` {words}"));
+        reader.report_lost(&unknown, format!("`{unknown}` {words}"));
         return None;
     }
     let entries = tools_of(reader, KEY, "what it denies is unknown. File skipped.");
     let is_clear = !reader.has(KEY) || !entries.is_empty() && tools::is_whole(reader.value(KEY));
     if reader.has(KEY) && !is_clear {
-        reader.report_at(KEY, format!("`{KEY}` names no tool where it should. File skipped."));
+        reader.report_lost(KEY, format!("`{KEY}` names no tool where it should. File skipped."));
     }
     is_clear.then_some(entries)
 }

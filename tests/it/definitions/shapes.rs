@@ -293,7 +293,7 @@ fn hostile_heads_cost_no_more_than_their_length() {
         let parsed = super::read(&format!("---\nname: hostile\ndescription: Reviews\n{head}\n---\nBody."));
         let name = parsed.definition.map(|agent| agent.name);
         // Hooks that cannot be read may be guards.
-        let is_used = !head.starts_with("hooks");
+        let is_used = !head.starts_with("hooks: ");
         assert_eq!(name.as_deref(), is_used.then_some("hostile"), "{head:.40}");
     }
 }

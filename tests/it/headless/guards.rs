@@ -146,3 +146,16 @@ fn flags_that_cannot_be_used_end_the_start() {
         assert_eq!(status, Some(0), "{fine:?}: {said}");
     }
 }
+
+#[test]
+fn an_agent_or_a_skill_that_is_given_up_for_its_limits_is_said_without_a_screen() {
+    let bench = Bench::new();
+    bench.at_home(".claude/agents/a.md", "---\nname: a\ndescription: x\ntoolz: Read\n---\nYou look.\n");
+    bench.at_home(".claude/skills/s/SKILL.md", "---\ndescription: x\ndisalowed-tools: Read\n---\nDo it.\n");
+    bench.at_home(".claude/skills/t/SKILL.md", "---\ndescription: x\nauthor: me\n---\nDo it.\n");
+    let (status, said) = ended(&bench.ask("where is verify_password defined?", &[]));
+    assert_eq!(status, Some(0), "{said}");
+    for words in ["`toolz` may say which tools", "`disalowed-tools` may be meant as `disallowed-tools`"] {
+        assert_eq!(said.matches(words).count(), 1, "{words}: {said}");
+    }
+}

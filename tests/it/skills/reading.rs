@@ -225,7 +225,7 @@ fn a_skill_whose_limits_cannot_be_told_is_not_used() {
         let (skill, said) = command(head);
         assert!(skill.is_none() && said.iter().any(|words| words.contains("File skipped.")), "{head}: {said:?}");
     }
-    let (skill, said) = command("alowed-tools: Read");
+    let (skill, said) = command("description: x\nalowed-tools: Read");
     assert!(skill.is_some() && said[0].contains("Did you mean `allowed-tools`?"), "{said:?}");
     assert!(!command("disable-model-invocation: ture").0.unwrap().is_for_models);
     assert!(command("author: me\ntags: [x]").1.is_empty());
