@@ -222,7 +222,7 @@ async fn a_model_gets_nothing_run_by_what_it_says_to_a_skill() {
     ];
     let calls = calls.map(|(skill, args)| json!({"call": "Skill", "input": {"skill": skill, "args": args}}));
     let (mut session, provider) =
-        session_in(&files, Some(reply(json!({}), calls.to_vec())), PermissionMode::BypassPermissions);
+        session_in(&files, Some(reply(json!({"turn": 0}), calls.to_vec())), PermissionMode::BypassPermissions);
     session.ask("go").await;
     let read = format!("{:?}", provider.requests().last().unwrap().messages);
     for words in [
