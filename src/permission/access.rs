@@ -17,12 +17,15 @@ pub struct Access {
     /// The path as it was written, absolute, with links unresolved, where it is about one.
     #[serde(skip)]
     pub named: Option<PathBuf>,
+    /// What it destroys that nothing brings back, if it is known to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasting: Option<String>,
 }
 
 impl Access {
     #[must_use]
     pub fn new(tool: impl Into<String>, kind: AccessKind) -> Self {
-        Self { tool: tool.into(), kind, looks_below: false, named: None }
+        Self { tool: tool.into(), kind, looks_below: false, named: None, lasting: None }
     }
 
     /// Returns the same command outside of the sandbox; `None` if this is no command that runs inside.
@@ -52,6 +55,12 @@ impl Access {
     #[must_use]
     pub fn named(self, named: Option<PathBuf>) -> Self {
         Self { named, ..self }
+    }
+
+    /// Returns the access of a call that destroys this for good.
+    #[must_use]
+    pub fn lasting(self, lasting: Option<String>) -> Self {
+        Self { lasting, ..self }
     }
 
     /// Returns the access of a call of a tool of this kind.

@@ -4,8 +4,8 @@ use super::reading;
 use super::shell::is_read_only;
 use super::{Access, AccessKind, Confinement, Decision, Grants, Holder, PermissionMode, Project};
 
-/// Decides on one access: reading inside the project is free, and so are commands in the sandbox; all else asks, unless
-/// the mode or a grant says otherwise.
+/// Decides on one access: reading inside the project is free, and so are commands in the sandbox whose work can be taken
+/// back; all else asks, unless the mode or a grant says otherwise.
 pub fn decide(
     mode: PermissionMode,
     (grants, asker): (&Grants, &Holder),
@@ -27,7 +27,7 @@ pub fn decide(
                     Confinement::None => false,
                     Confinement::Guard => is_read_only(command),
                     Confinement::ReadOnlySandbox => true,
-                    Confinement::Sandbox => mode != PermissionMode::Plan,
+                    Confinement::Sandbox => mode != PermissionMode::Plan && access.lasting.is_none(),
                 }
         }
     };

@@ -39,6 +39,8 @@ pub enum Because {
     Skill,
     /// A rule about files, from which nothing would keep a command that reads: no rule allows such a one.
     Withheld(RuleNotice),
+    /// What is lost for good, which no mode takes upon itself.
+    Lasting(String),
     /// The mode in force, whether it is the agent's own, and what it makes of this.
     Mode {
         mode: PermissionMode,
@@ -68,6 +70,7 @@ impl Because {
             Self::Withheld(rule) => {
                 format!("rule: {rule}; outside of the sandbox, nothing keeps this command from that")
             }
+            Self::Lasting(why) => format!("nothing brings this back: {why}"),
             Self::Skill => "the skill that is carried out allows it".to_owned(),
             Self::Mode { mode, is_own, why } => {
                 let whose = if *is_own { " (this agent's own)" } else { "" };
@@ -165,7 +168,9 @@ impl Permissions {
         let (access, run) = (&*self.as_in_project(access), &*self.as_in_project(run));
         let ruling = state.ruleset.judge(run, &state.project, &self.lines);
         let is_asked = matches!(ruling, Ruling::Asked(_) | Ruling::Likely(..) | Ruling::Unclear(..));
-        let offer = if is_asked { None } else { Grant::for_access(access, &state.project) };
+        // What nothing brings back is allowed each time, or by a rule.
+        let has_offer = !is_asked && access.lasting.is_none();
+        let offer = if has_offer { Grant::for_access(access, &state.project) } else { None };
         let hook_may_allow = !is_asked
             && match &access.kind {
                 AccessKind::Write { path } => state.project.is_plain_file(path),
@@ -238,6 +243,7 @@ impl Permissions {
         let decision = decide(mode, (&state.grants, &self.holder), &state.project, access);
         let because = match &decision {
             Decision::Deny(why) => Because::Bounds(why.clone()),
+            Decision::Ask if access.lasting.is_some() => Because::Lasting(access.lasting.clone().unwrap_or_default()),
             Decision::Ask => Because::Mode { mode, is_own: mode != state.mode, why: why_asked(state, access) },
             Decision::Allow => match state.grants.covering(access, &state.project, &self.holder) {
                 Some(given) => Because::Answer(given.clone()),

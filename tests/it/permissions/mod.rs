@@ -12,6 +12,7 @@ mod allowed;
 pub(crate) mod bypasses;
 mod denials;
 mod fence;
+mod lasting;
 mod prefixes;
 mod project;
 mod rules;
