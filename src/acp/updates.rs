@@ -276,7 +276,9 @@ impl Updates {
                 told.push(updated(&id, with(content).status(status)));
                 told
             }
-            ToolEvent::ApprovalRequested { .. } | ToolEvent::ApprovalResolved { .. } => Vec::new(),
+            ToolEvent::ApprovalRequested { .. } | ToolEvent::ApprovalResolved { .. } | ToolEvent::TakenDown { .. } => {
+                Vec::new()
+            }
         }
     }
 

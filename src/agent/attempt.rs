@@ -265,7 +265,7 @@ async fn attempt(
         Ok(prepared) => prepared,
         Err(output) => return Attempt::NotRun(output),
     };
-    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind()).named(plan.named);
+    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind()).named(plan.named).lasting(plan.lasting);
     let is_first = matches!(before, Before::Nothing);
     if is_first && agent.permissions.outside_if_allowed(&access).is_some() {
         return Attempt::Outside;
@@ -311,12 +311,15 @@ async fn attempt(
         // What it waits for is stopped with this agent, and has ended only when it says so.
         return Attempt::Ran(run.watchdog.paused(work).await, access);
     }
-    let output = tokio::select! {
+    let mut output = tokio::select! {
         output = &mut work => output,
         () = agent.work.cancelled() => {
             timeout(STOP_GRACE, work).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
         }
     };
+    if let Some(changes) = output.taken_down.take() {
+        run.emit(ToolEvent::TakenDown { call_id: context.call_id.clone(), changes }).await;
+    }
     Attempt::Ran(output, access)
 }
 

@@ -373,6 +373,13 @@ pub enum ToolEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         by_program: bool,
     },
+    /// What a command has changed in the project is kept, so that it can be taken back.
+    #[serde(rename = "command_taken_down")]
+    TakenDown {
+        call_id: String,
+        /// The copy that tells it; none if nothing has changed.
+        changes: Option<u32>,
+    },
     #[serde(rename = "tool_ended")]
     Ended {
         result: ToolResult,

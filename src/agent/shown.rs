@@ -164,7 +164,7 @@ fn tool_event(event: &mut ToolEvent, secrets: &Secrets) {
             answer: Some(Answer::Edited { text } | Answer::Plan { text: Some(text), .. }),
             ..
         } => mask(text, secrets),
-        ToolEvent::ApprovalResolved { .. } => {}
+        ToolEvent::ApprovalResolved { .. } | ToolEvent::TakenDown { .. } => {}
     }
 }
 

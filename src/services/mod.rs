@@ -78,7 +78,7 @@ use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, Launchers, PromptEnvironment, Reconnect,
     SessionEffort, SessionSkills, Tree, TreeSetup, Unattended,
 };
-use crate::tool::{FileCopies, schema_of};
+use crate::tool::schema_of;
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
@@ -157,7 +157,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         launchers: Launchers::new(rights.launch_external, &config.launchers),
         shell: rights.shell,
         pictures: store.as_ref().map(Store::pictures).unwrap_or_default(),
-        copies: store.as_ref().map(Store::copies_dir).map(FileCopies::below).unwrap_or_default(),
+        copies: rewind::copies(store.as_ref(), paths.as_ref().filter(|_| demo.is_none()), &ground),
     });
     prepare_schemas(&tree);
     let earlier = SavedSession::take_over(saved, &tree).await;

@@ -166,8 +166,10 @@ pub struct RewindPlan {
     pub files: Vec<PlannedFile>,
     /// Files that stay as they are, as shown, each with the reason.
     pub stays: Vec<(String, String)>,
-    /// Commands that ran since; what they did stays.
+    /// Commands that ran since and of which nothing was kept; what they did stays.
     pub commands: usize,
     /// Worktrees that were merged since; what they brought stays.
     pub merges: usize,
+    /// What else of commands is not taken back, a line each.
+    pub notes: Vec<String>,
 }

@@ -24,6 +24,7 @@ use super::process::guard::Guard;
 use super::process::inside::Inside;
 use super::process::output::Capture;
 use super::process::{Group, Remains, Shell};
+use super::snapshot::{StateWatch, why_lasting};
 use super::{Concurrency, Plan, RefusedInside, SandboxUse, Tool, ToolContext, ToolOutput, ToolView};
 use crate::message::{HostPort, INTERRUPTED, ResultPart, sanitize};
 use crate::permission::{AccessKind, Confinement, LineStatus, Preview, ToolKind, is_reading};
@@ -156,9 +157,12 @@ impl Tool for Bash {
             Some(words) => Some(format!("in the background, until it is stopped: {words}")),
             None => Some("in the background, until it is stopped".to_owned()),
         };
+        let confinement = bounds.confinement(context);
+        let lasting = why_lasting(&line, confinement, context).await;
         let plan = Plan {
             preview: note.map(|text| Preview::Note { text }),
-            ..Plan::new(AccessKind::Execute { command: line.clone(), confinement: bounds.confinement(context) })
+            lasting,
+            ..Plan::new(AccessKind::Execute { command: line.clone(), confinement })
         };
         let background =
             input.run_in_background.then(|| FollowOptions { time: given.map(Duration::from_millis), pattern });
@@ -264,6 +268,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     context.check_cancelled()?;
     let PreparedCommand { line, bounds, time, .. } = command;
     let name = format!("`{}`", one_line(&line, NAME_CHARS));
+    let states = StateWatch::begin(&line, bounds.confinement(context), context).await;
     let Launched { group, pipe, proxy, watch, is_inside, guard: _guard } =
         launch(shell, bounds, (&line, &name, false), context).await?;
     let mut run = Run { group, output: Output::new(pipe, context.result_chars) };
@@ -271,6 +276,9 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let remains = run.finish(&end).await;
     let mut output = report(&run.output.text, &end, remains, time);
     watch.end().await;
+    if let Some(states) = states {
+        output.taken_down = states.end().await;
+    }
     if is_inside {
         let intrusions = watch.take_found();
         let hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
@@ -474,9 +482,7 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         is_error,
         summary: format!("{short}, {lines}"),
         view,
-        changes: Vec::new(),
-        refused_inside: None,
-        skill: None,
+        ..ToolOutput::default()
     }
 }
 

@@ -39,6 +39,7 @@ mod read;
 mod scripted;
 mod search;
 mod set;
+mod snapshot;
 mod symbols;
 mod todo_write;
 mod web;
@@ -64,6 +65,8 @@ pub use process::{ServedProgram, Shell};
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
 pub use set::{LateTools, ToolNotes, ToolSet};
+pub use snapshot::changes::{CommandChange, CommandChanges};
+pub use snapshot::{GitMoves, ProjectStates};
 pub use todo_write::{Todo, TodoStatus};
 pub use web::{
     FetchSecret, Fetcher, HostLookup, SearchAnswer, SearchCall, SearchEngine, SearchQuery, ServiceSearcher, markdown,
@@ -208,12 +211,14 @@ pub struct Plan {
     pub failure: Option<ToolOutput>,
     /// The path as it was written, absolute, with links unresolved, where it is about one.
     pub named: Option<PathBuf>,
+    /// What it destroys that nothing brings back, if it is known to.
+    pub lasting: Option<String>,
 }
 
 impl Plan {
     #[must_use]
     pub fn new(access: AccessKind) -> Self {
-        Self { access, preview: None, failure: None, named: None }
+        Self { access, preview: None, failure: None, named: None, lasting: None }
     }
 
     /// Returns the plan of a call that touches nothing outside the conversation.
@@ -289,6 +294,8 @@ pub struct ToolOutput {
     pub changes: Vec<FileChange>,
     /// What the sandbox has refused to a command, as far as that can be told.
     pub refused_inside: Option<RefusedInside>,
+    /// Of a command that can be taken back: the copy that tells what it has changed, if it has changed anything.
+    pub taken_down: Option<Option<u32>>,
     /// A skill whose text the model is to read in place of this, once what it names was run and read.
     pub skill: Option<Box<LoadedSkill>>,
 }

@@ -140,6 +140,7 @@ pub fn rewind_remarks(plan: &RewindPlan, running: &[RunningCommand]) -> Vec<Stri
     if !outside.is_empty() {
         remarks.push(format!("The effects of {} are not undone.", outside.join(" and ")));
     }
+    remarks.extend(plan.notes.iter().cloned());
     remarks.extend(running.iter().map(|command| {
         let line = words_of(&command.line, LINE_CHARS);
         format!("{line} goes on, and may change files again: {} stops it.", command.stop)

@@ -50,12 +50,7 @@ impl Tree {
 }
 
 fn put_back(files: &[FileRewind], writers: &Writers) -> (Vec<RewoundFile>, Vec<(String, String)>) {
-    let (mut done, mut left) = (Vec::new(), Vec::new());
-    for file in files {
-        match file.put_back(writers) {
-            Ok(versions) => done.push(RewoundFile { path: file.path.clone(), versions }),
-            Err(why) => left.push((file.path.to_string_lossy().into_owned(), why)),
-        }
-    }
-    (done, left)
+    let (done, left) = FileRewind::put_back_all(files, writers);
+    let done = done.into_iter().map(|(path, versions)| RewoundFile { path, versions }).collect();
+    (done, left.into_iter().map(|(path, why)| (path.to_string_lossy().into_owned(), why)).collect())
 }

@@ -173,7 +173,7 @@ impl Change {
         let after = copies.keep_after(&self.path, stamp, self.after.as_bytes());
         let versions = match (kept, after) {
             (Some(None), _) | (_, None) => None,
-            (before, after) => Some(FileVersions { before: before.flatten(), after }),
+            (before, after) => Some(FileVersions { before: before.flatten(), after, ..FileVersions::default() }),
         };
         let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
         let (verb, kind) = match self.before {

@@ -14,13 +14,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, linkat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, linkat, openat, readlinkat, renameat, symlinkat, unlinkat};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::attributes::take_over_attributes;
 use super::{FileError, open_regular, refuse_special};
-use crate::nofollow::{look_in, make_folder, open, open_in, rename_to_free};
+use crate::nofollow::{look_in, make_folder, open, open_folder, open_in, rename_to_free};
 use crate::tool::Stamp;
 
 /// How the names of temporary files begin and end.
@@ -41,6 +41,25 @@ pub(super) fn replace(
     expected: Option<Stamp>,
     cancel: &CancellationToken,
 ) -> Result<Stamp, FileError> {
+    place(path, shown, bytes, (expected, 0o666), cancel)
+}
+
+/// As [`replace`] for a file that must not exist, which gets exactly these rights.
+pub(super) fn create(path: &Path, shown: &str, bytes: &[u8], mode: u32) -> Result<Stamp, FileError> {
+    place(path, shown, bytes, (None, mode), &CancellationToken::new())?;
+    let (file, _) = open_regular(path, shown)?;
+    let system = |error| FileError::system(shown, error);
+    file.set_permissions(std::fs::Permissions::from_mode(mode)).map_err(system)?;
+    Ok(Stamp::of(&file.metadata().map_err(system)?))
+}
+
+fn place(
+    path: &Path,
+    shown: &str,
+    bytes: &[u8],
+    (expected, new): (Option<Stamp>, u32),
+    cancel: &CancellationToken,
+) -> Result<Stamp, FileError> {
     let system = |error| FileError::System(shown.to_owned(), error);
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(FileError::Folder(shown.to_owned()));
@@ -48,7 +67,7 @@ pub(super) fn replace(
     let folder = &make_folder(folder).map_err(|error| FileError::system(shown, error))?;
     let old = expected.map(|stamp| open_old(folder, name, shown, stamp)).transpose()?;
     // A new version is for nobody else until it has its rights; a new file has them from the start.
-    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    let mode = if old.is_some() { 0o600 } else { new };
     let mut temporary = Temporary::new(folder, Mode::from_raw_mode(mode)).map_err(system)?;
     sweep(folder, &temporary);
     temporary.file.write_all(bytes).map_err(system)?;
@@ -98,14 +117,47 @@ pub(in crate::tool) fn renew(path: &Path) -> Result<(), FileError> {
     before.modified().and_then(|time| file.set_modified(time)).map_err(system)
 }
 
-/// Removes a file that must still be in this state.
-pub(super) fn remove(path: &Path, shown: &str, expected: Stamp) -> Result<(), FileError> {
+/// Removes a file that must still be in this state, or a link that must still lead there.
+pub(super) fn remove(path: &Path, shown: &str, expected: Option<Stamp>, link: Option<&[u8]>) -> Result<(), FileError> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(FileError::Folder(shown.to_owned()));
     };
     let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY).map_err(|error| FileError::system(shown, error))?;
-    unchanged(&folder, name, shown, expected)?;
+    match (expected, link) {
+        (Some(expected), _) => unchanged(&folder, name, shown, expected)?,
+        (None, Some(link)) if readlinkat(&folder, name, Vec::new()).is_ok_and(|target| target.to_bytes() == link) => {}
+        _ => return Err(FileError::Changed(shown.to_owned())),
+    }
     unlinkat(&folder, name, AtFlags::empty()).map_err(|error| FileError::system(shown, error.into()))
+}
+
+/// Makes a link, where nothing may be yet.
+pub(super) fn link(path: &Path, shown: &str, target: &OsStr) -> Result<(), FileError> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(FileError::Folder(shown.to_owned()));
+    };
+    let folder = make_folder(folder).map_err(|error| FileError::system(shown, error))?;
+    symlinkat(target, &folder, name).map_err(|error| match error {
+        Errno::EXIST => FileError::Appeared(shown.to_owned()),
+        error => FileError::system(shown, error.into()),
+    })
+}
+
+/// Lets a file be run by all who may read it, or by nobody.
+pub(super) fn set_runnable(path: &Path, shown: &str, is_runnable: bool) -> Result<(), FileError> {
+    let (file, facts) = open_regular(path, shown)?;
+    let mode = facts.mode() & 0o7777;
+    let wanted = if is_runnable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+    let rights = std::fs::Permissions::from_mode(wanted);
+    if wanted == mode { Ok(()) } else { file.set_permissions(rights).map_err(|error| FileError::system(shown, error)) }
+}
+
+/// Removes a folder in which nothing is.
+pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    Ok(unlinkat(&open_folder(above)?, name, AtFlags::REMOVEDIR)?)
 }
 
 fn unchanged(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<(), FileError> {

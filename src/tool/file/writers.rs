@@ -17,6 +17,7 @@ use super::path::{ResolvedPath, relative};
 use crate::message::INTERRUPTED;
 use crate::sandbox::PlaceWatch;
 use crate::tool::blocking::off_thread;
+use crate::tool::snapshot::ProjectStates;
 use crate::tool::{Stamp, ToolContext, ToolOutput};
 
 /// How long a call waits for another agent's write of the same file, which is a matter of milliseconds unless the file
@@ -59,6 +60,16 @@ impl Writers {
     #[must_use]
     pub fn keeping(copies: FileCopies) -> Self {
         Self { copies, ..Self::default() }
+    }
+
+    /// Returns the states of the project that commands work in, if they are kept.
+    pub(in crate::tool) fn states(&self) -> Option<&ProjectStates> {
+        self.copies.states()
+    }
+
+    /// Returns where files are copied to.
+    pub(in crate::tool) fn copies(&self) -> &FileCopies {
+        &self.copies
     }
 
     /// Returns the same, of whose writes this watch is told.

@@ -100,6 +100,8 @@ pub(in crate::tool) struct Sieve {
     /// Files named by the caller, which count even if they are ignored.
     wanted: Override,
     global: Option<Arc<Rules>>,
+    /// Whether `.ignore` files count, which are for searches alone.
+    is_for_search: bool,
     folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
 }
 
@@ -117,7 +119,12 @@ impl Sieve {
     /// Returns the sieve for walks below `root`, which is resolved.
     pub(in crate::tool) fn new(root: &Path, ignores: &Ignores, wanted: Override) -> Self {
         let global = gitconfig_excludes_path().and_then(|file| ignores.rules(root, &file.canonicalize().ok()?));
-        Self { ignores: ignores.clone(), wanted, global, folders: RwLock::default() }
+        Self { ignores: ignores.clone(), wanted, global, is_for_search: true, folders: RwLock::default() }
+    }
+
+    /// Returns a sieve that drops what git ignores, and nothing else.
+    pub(in crate::tool) fn of_git(root: &Path, ignores: &Ignores) -> Self {
+        Self { is_for_search: false, ..Self::new(root, ignores, Override::empty()) }
     }
 
     pub(in crate::tool) fn drops(&self, path: &Path, is_folder: bool) -> bool {
@@ -156,7 +163,7 @@ impl Sieve {
         let is_root = repository.symlink_metadata().is_ok();
         let folder = Arc::new(Folder {
             above: path.parent().map(|above| self.folder(above)),
-            plain: self.ignores.rules(path, &path.join(".ignore")),
+            plain: self.is_for_search.then(|| self.ignores.rules(path, &path.join(".ignore"))).flatten(),
             git: self.ignores.rules(path, &path.join(".gitignore")),
             exclude: is_root.then(|| self.ignores.rules(path, &git_folder(repository).join("info/exclude"))).flatten(),
             is_root,

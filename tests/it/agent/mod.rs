@@ -24,6 +24,7 @@ mod fallback;
 mod hook_words;
 pub(crate) mod hooks;
 mod isolation;
+mod lasting;
 mod lead;
 mod ledger;
 mod loop_limits;

@@ -22,7 +22,10 @@ fn stage() -> Stage {
 }
 
 fn file() -> FileRewind {
-    FileRewind::new(PathBuf::from("/shop/src/login.rs"), FileVersions { before: Some(1), after: Some(2) })
+    FileRewind::new(
+        PathBuf::from("/shop/src/login.rs"),
+        FileVersions { before: Some(1), after: Some(2), ..FileVersions::default() },
+    )
 }
 
 pub(crate) fn plan(words: &str) -> RewindPlan {
@@ -34,6 +37,7 @@ pub(crate) fn plan(words: &str) -> RewindPlan {
         stays: vec![(format!("notes.md{words}"), "something other than an agent's edit has changed it too".to_owned())],
         commands: 2,
         merges: 0,
+        notes: vec![format!("Ignored files are not restored; changed or deleted: target{words}")],
     }
 }
 
@@ -71,6 +75,7 @@ fn what_would_come_back_is_shown_before_anything_does() {
         "+let a = 1;",
         "notes.md is not restored: something other",
         "The effects of 2 commands are not undone.",
+        "Ignored files are not restored; changed or deleted: target",
         "b both",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
@@ -112,7 +117,7 @@ fn a_sentence_typed_over_the_question_takes_nothing_back() {
 #[test]
 fn what_was_taken_back_is_gone_from_the_conversation_and_can_be_said_again() {
     let mut stage = stage();
-    let versions = FileVersions { before: Some(2), after: Some(1) };
+    let versions = FileVersions { before: Some(2), after: Some(1), ..FileVersions::default() };
     let files = vec![RewoundFile { path: file().path, versions }];
     let left = vec![("notes.md".to_owned(), "it was deleted since".to_owned())];
     stage.session(SessionEvent::Rewound { messages: 2, files: files.clone(), left });

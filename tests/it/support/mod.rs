@@ -25,7 +25,7 @@ use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Launchers, ModelScope, PromptEnvironment,
     ReadBack, ReportReview, SessionEffort, SessionSkills, Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
-use belvedere::tool::{FileCopies, Shell, ToolSet};
+use belvedere::tool::{FileCopies, ProjectStates, Shell, ToolSet};
 use belvedere::worktree::Worktrees;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -289,7 +289,7 @@ impl Session {
         let (commands, orders) = mpsc::unbounded_channel();
         let approvals = ApprovalQueue::default();
         let (log, logged) = memory_log::start();
-        let copies = FileCopies::below(state.path().join("files"));
+        let copies = copies(&root, state.path());
         let tree = Tree::new(TreeSetup {
             shell: parts.sandbox.map_or_else(shell, |sandbox| shell().with_sandbox(sandbox)),
             servers: parts.servers,
@@ -442,6 +442,10 @@ fn resolve_model(wish: &belvedere::subagent::ModelRequest<'_>) -> Result<Connect
 }
 
 /// Writes the files of a project.
+fn copies(root: &std::path::Path, state: &std::path::Path) -> FileCopies {
+    FileCopies::below(state.join("files")).with_states(ProjectStates::of(root.to_path_buf(), state.join("states")))
+}
+
 fn put_files(root: &std::path::Path, files: Vec<(&'static str, String)>) {
     for (path, content) in files {
         let path = root.join(path);

@@ -14,6 +14,7 @@ mod replacing;
 mod rewinding;
 mod sandbox;
 mod searches;
+mod states;
 mod symbol_kinds;
 mod symbols;
 mod temporary;

@@ -31,7 +31,7 @@ impl AgentView {
             ToolEvent::ApprovalResolved { id, .. } => {
                 self.change_tool(&id.call_id, |tool| tool.state = ToolState::Running { since: now });
             }
-            ToolEvent::Refused { .. } => {}
+            ToolEvent::Refused { .. } | ToolEvent::TakenDown { .. } => {}
         }
     }
 

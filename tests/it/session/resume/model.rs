@@ -74,6 +74,10 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
             let input = json!({"file_path": "made.txt", "content": last});
             calls(&[(format!("write-{results}"), "Write", input)])
         }
+        None if last.starts_with("run ") && messages.last().is_some_and(|message| message["role"] == "user") => {
+            let input = json!({"command": last.trim_start_matches("run ")});
+            calls(&[(format!("run-{results}"), "Bash", input)])
+        }
         None if last.starts_with("look at ") => {
             let input = json!({"task_id": last.trim_start_matches("look at ")});
             if messages.last().is_some_and(|message| message["role"] == "user") {

@@ -45,6 +45,54 @@ fn files_of_an_earlier_run_come_back() {
 }
 
 #[test]
+fn what_commands_did_comes_back_also_after_a_crash() {
+    let bench = Bench::new();
+    let root = bench.project.path().canonicalize().unwrap();
+    let put = |name: &str, text: &str| {
+        std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+        std::fs::write(root.join(name), text).unwrap();
+    };
+    put("src/main.rs", "fn main() {}\n");
+    put("src/deep/lib.rs", "pub mod a;\n");
+    put(".gitignore", "out/\n");
+    put("out/kept", "by hand");
+    let bypass = ["--permission-mode", "bypassPermissions"];
+    let line = "run rm -rf src out; echo new > made.txt; git branch -q other; git checkout -q other";
+    out(&bench.run(&[&bypass[..], &["-p", line]].concat()));
+    assert!(!root.join("src").exists());
+    // A command that the end of the program cuts off.
+    let line = "run echo half > half.txt; echo changed > Cargo.toml; sleep 600";
+    let mut program = bench.command(&[&bypass[..], &["-c", "-p", line]].concat());
+    let mut program = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    super::until("the command runs", || {
+        std::fs::read_to_string(root.join("Cargo.toml")).is_ok_and(|text| text == "changed\n")
+    });
+    program.kill().unwrap();
+    program.wait().unwrap();
+    out(&bench.run(&["-c", "-p", "say apple"]));
+    let session = bench.sessions().pop().unwrap();
+    let state = bench.home.path().join(".local/state/belvedere");
+    let store = Store::reopen(&state, &session, Secrets::default()).unwrap();
+    let plan = plan_rewind(&store, &root, 3).unwrap();
+    assert_eq!((plan.commands, plan.stays.as_slice()), (0, &[][..]), "{plan:?}");
+    let shown: Vec<&str> = plan.files.iter().map(|file| file.shown.as_str()).collect();
+    assert_eq!(shown, ["Cargo.toml", "half.txt", "made.txt", "src/deep/lib.rs", "src/main.rs"]);
+    assert_eq!(plan.notes.len(), 3, "{:?}", plan.notes);
+    assert_eq!(plan.notes[0], "Ignored files are not restored; changed or deleted: out");
+    assert!(plan.notes[1].starts_with("git: HEAD was on ma"), "{:?}", plan.notes);
+    assert_eq!(plan.notes[2], "git: branch other is new: git branch -D other");
+    drop(store);
+    let mut command = bench.command(&["--plain", "-c"]);
+    let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut program.stdin.take().unwrap(), b"/rewind 3\n/rewind 3 both\n").unwrap();
+    let said = out(&program.wait_with_output().unwrap());
+    assert!(said.contains("rewound: 3 messages undone, 5 files restored"), "{said}");
+    assert_eq!(std::fs::read_to_string(root.join("src/deep/lib.rs")).unwrap(), "pub mod a;\n");
+    assert!(!root.join("made.txt").exists() && !root.join("half.txt").exists());
+    assert!(std::fs::read_to_string(root.join("Cargo.toml")).unwrap().contains("shop"));
+}
+
+#[test]
 fn lines_show_what_would_come_back_and_take_it_back_at_the_second_asking() {
     use std::io::Write as _;
     let bench = Bench::new();
