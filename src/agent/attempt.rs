@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::asking::{AccessQuestion, ChangedInput, NotAllowed, permission};
 use super::hooks::{HookedCall, context_words};
 use super::run::Run;
-use super::{Agent, ToolEvent, skill};
+use super::{Agent, EventKind, ToolEvent, skill};
 use crate::hook::{HookEvent, HookPermission};
 use crate::message::{HostPort, INTERRUPTED, ResultPart, ToolCall, ToolInput};
 use crate::permission::{Access, AccessKind, Confinement, Decision, Preview};
@@ -319,6 +319,9 @@ async fn attempt(
     };
     if let Some(changes) = output.taken_down.take() {
         run.emit(ToolEvent::TakenDown { call_id: context.call_id.clone(), changes }).await;
+    }
+    if let Some(why) = output.uncovered.take() {
+        run.emit(EventKind::Notice { text: format!("/rewind cannot bring back what commands do here: {why}") }).await;
     }
     Attempt::Ran(output, access)
 }

@@ -24,7 +24,7 @@ use super::process::guard::Guard;
 use super::process::inside::Inside;
 use super::process::output::Capture;
 use super::process::{Group, Remains, Shell};
-use super::snapshot::{StateWatch, why_lasting};
+use super::snapshot::{ProjectStates, StateWatch, why_lasting};
 use super::{Concurrency, Plan, RefusedInside, SandboxUse, Tool, ToolContext, ToolOutput, ToolView};
 use crate::message::{HostPort, INTERRUPTED, ResultPart, sanitize};
 use crate::permission::{AccessKind, Confinement, LineStatus, Preview, ToolKind, is_reading};
@@ -279,6 +279,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     if let Some(states) = states {
         output.taken_down = states.end().await;
     }
+    output.uncovered = context.freshness.writers.states().and_then(ProjectStates::take_failure);
     if is_inside {
         let intrusions = watch.take_found();
         let hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();

@@ -296,6 +296,8 @@ pub struct ToolOutput {
     pub refused_inside: Option<RefusedInside>,
     /// Of a command that can be taken back: the copy that tells what it has changed, if it has changed anything.
     pub taken_down: Option<Option<u32>>,
+    /// Why commands cannot be taken back, if that is new.
+    pub uncovered: Option<String>,
     /// A skill whose text the model is to read in place of this, once what it names was run and read.
     pub skill: Option<Box<LoadedSkill>>,
 }

@@ -12,7 +12,8 @@ mod scan;
 mod store;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use self::changes::{CommandChanges, between};
@@ -39,14 +40,16 @@ struct Shared {
     stores: PathBuf,
     ignores: Ignores,
     state: Mutex<State>,
+    /// Why nothing can be kept.
+    failed: OnceLock<String>,
+    /// Whether the user was told so.
+    is_told: AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
     /// What is kept; none until the first look.
     store: Option<StateStore>,
-    /// Why nothing can be kept.
-    failed: Option<String>,
     /// The state of the last look.
     last: Scan,
     /// How many commands run that may write.
@@ -65,7 +68,15 @@ impl ProjectStates {
     /// Returns the states of the project with this root, which is resolved; they are kept below `stores`.
     #[must_use]
     pub fn of(root: PathBuf, stores: PathBuf) -> Self {
-        Self(Arc::new(Shared { root, stores, ignores: Ignores::default(), state: Mutex::default() }))
+        let (ignores, state) = (Ignores::default(), Mutex::default());
+        Self(Arc::new(Shared {
+            root,
+            stores,
+            ignores,
+            state,
+            failed: OnceLock::new(),
+            is_told: AtomicBool::new(false),
+        }))
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -90,16 +101,17 @@ impl ProjectStates {
         begun.await?
     }
 
-    /// Says why the commands of this session cannot be taken back, once that was tried.
-    pub fn failure(&self) -> Option<String> {
-        self.state().failed.clone()
+    /// Says once why the commands of this session cannot be taken back, if they cannot be.
+    pub(super) fn take_failure(&self) -> Option<String> {
+        let why = self.0.failed.get()?;
+        (!self.0.is_told.swap(true, Ordering::Relaxed)).then(|| why.clone())
     }
 
     /// Returns the project as it is now, once it is kept; or why it cannot be. Blocks.
     fn now(&self) -> Result<Scan, String> {
         let mut state = self.state();
         let Some(before) = self.look(&mut state) else {
-            return Err(state.failed.clone().unwrap_or_default());
+            return Err(self.0.failed.get().cloned().unwrap_or_default());
         };
         let now = state.last.clone();
         if state.running > 0 {
@@ -127,11 +139,11 @@ impl ProjectStates {
 
     /// Looks at the project as it is now. Returns how it was the time before; nothing if it cannot be kept.
     fn look(&self, state: &mut State) -> Option<Scan> {
-        if state.failed.is_some() {
+        if self.0.failed.get().is_some() {
             return None;
         }
         let looked = self.looked(state);
-        looked.inspect_err(|why| state.failed = Some(why.clone())).ok()
+        looked.inspect_err(|why| drop(self.0.failed.set(why.clone()))).ok()
     }
 
     fn looked(&self, state: &mut State) -> Result<Scan, String> {
@@ -190,8 +202,12 @@ impl StateWatch {
 impl Drop for StateWatch {
     fn drop(&mut self) {
         if !self.is_over {
-            let mut state = self.states.state();
-            state.running = state.running.saturating_sub(1);
+            let states = self.states.clone();
+            // A look may be under way, for which no thread that drives agents waits.
+            std::thread::spawn(move || {
+                let mut state = states.state();
+                state.running = state.running.saturating_sub(1);
+            });
         }
         if let Some(cut) = &self.cut {
             let _ = std::fs::remove_file(cut);

@@ -99,6 +99,12 @@ impl Facts {
         }
     }
 
+    fn write(&self, letter: char, (is_so, object): (bool, &str), text: &mut Vec<u8>) -> io::Result<()> {
+        let Self { len, number, mode, modified, changed } = self;
+        let (modified, changed) = (format!("{} {}", modified.0, modified.1), format!("{} {}", changed.0, changed.1));
+        write!(text, "{letter} {len} {number} {mode} {modified} {changed} {} {object}", u8::from(is_so))
+    }
+
     /// Returns `true` if a change from now on shows in the time on it.
     fn are_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -139,9 +145,11 @@ impl Scan {
     /// Returns `true` if the next look would do better with this one than with that.
     pub(super) fn differs(&self, other: &Self) -> bool {
         self.entries != other.entries
+            || self.folders != other.folders
+            || !self.left_out.keys().eq(other.left_out.keys())
     }
 
-    /// Writes down what the next look needs.
+    /// Writes down what the next look needs, and who asks later what has changed since.
     pub(super) fn save(&self, path: &Path) -> io::Result<()> {
         let mut text = Vec::with_capacity(self.entries.len() * 200);
         text.extend_from_slice(MAGIC.as_bytes());
@@ -152,21 +160,16 @@ impl Scan {
                 SeenKind::Link(target) => ('l', String::new(), target.as_slice()),
                 SeenKind::Unkept(_) => ('u', String::new(), &[][..]),
             };
-            let Facts { len, number, mode, modified, changed } = facts;
-            write!(
-                text,
-                "{letter} {len} {number} {mode} {} {} {} {} {} {object}",
-                modified.0,
-                modified.1,
-                changed.0,
-                changed.1,
-                u8::from(*is_settled)
-            )?;
-            for part in [name.as_os_str().as_bytes(), target] {
-                text.push(0);
-                text.extend_from_slice(part);
-            }
-            text.push(0);
+            facts.write(letter, (*is_settled, &object), &mut text)?;
+            add_names(name, target, &mut text);
+        }
+        for (name, LeftOut { is_folder, facts }) in &self.left_out {
+            facts.write('i', (*is_folder, ""), &mut text)?;
+            add_names(name, &[], &mut text);
+        }
+        for name in &self.folders {
+            Facts::default().write('d', (false, ""), &mut text)?;
+            add_names(name, &[], &mut text);
         }
         replace_whole(path, &text, FileRights::Private)
     }
@@ -178,30 +181,48 @@ impl Scan {
         if fields.next()? != MAGIC.as_bytes() {
             return None;
         }
-        let mut entries = Vec::new();
+        let mut found = Self::default();
         while let Some(head) = fields.next() {
             let (name, target) = (fields.next()?, fields.next()?);
-            let name = PathBuf::from(OsStr::from_bytes(name));
-            entries.push((name, entry_of(std::str::from_utf8(head).ok()?, target)?));
+            found.add(std::str::from_utf8(head).ok()?, PathBuf::from(OsStr::from_bytes(name)), target)?;
         }
-        Some(Self { entries, ..Self::default() })
+        Some(found)
+    }
+
+    /// Takes in what [`Facts::write`] has written, and the names behind it.
+    fn add(&mut self, head: &str, name: PathBuf, target: &[u8]) -> Option<()> {
+        let mut words = head.split(' ');
+        let letter = words.next()?;
+        let (len, number) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let mode = words.next()?.parse().ok()?;
+        let mut time = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
+        let (modified, changed) = (time()?, time()?);
+        let facts = Facts { len, number, mode, modified, changed };
+        let is_so = words.next()? == "1";
+        let kind = match letter {
+            "d" => {
+                self.folders.insert(name);
+                return Some(());
+            }
+            "i" => {
+                self.left_out.insert(name, LeftOut { is_folder: is_so, facts });
+                return Some(());
+            }
+            "f" => SeenKind::File(Object::of_name(words.next()?)?),
+            "l" => SeenKind::Link(target.to_vec()),
+            _ => SeenKind::Unkept(UNREADABLE),
+        };
+        self.entries.push((name, SeenFile { kind, facts, is_settled: is_so }));
+        Some(())
     }
 }
 
-fn entry_of(head: &str, target: &[u8]) -> Option<SeenFile> {
-    let mut words = head.split(' ');
-    let letter = words.next()?;
-    let (len, number) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    let mode = words.next()?.parse().ok()?;
-    let mut time = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
-    let (modified, changed) = (time()?, time()?);
-    let is_settled = words.next()? == "1";
-    let kind = match letter {
-        "f" => SeenKind::File(Object::of_name(words.next()?)?),
-        "l" => SeenKind::Link(target.to_vec()),
-        _ => SeenKind::Unkept(UNREADABLE),
-    };
-    Some(SeenFile { kind, facts: Facts { len, number, mode, modified, changed }, is_settled })
+fn add_names(name: &Path, target: &[u8], text: &mut Vec<u8>) {
+    for part in [name.as_os_str().as_bytes(), target] {
+        text.push(0);
+        text.extend_from_slice(part);
+    }
+    text.push(0);
 }
 
 /// Compares paths by their bytes, which costs a tenth of comparing their parts.

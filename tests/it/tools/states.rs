@@ -397,11 +397,15 @@ async fn what_a_command_did_that_was_cut_off_is_found_later() {
     std::fs::hard_link(store.join("index"), project.bench.outside("copies/cut-off")).unwrap();
     std::fs::remove_dir_all(project.bench.path("src")).unwrap();
     project.bench.put("file", "half written");
+    project.bench.put("made/file", "too");
+    std::fs::remove_file(project.bench.path(".gitignore")).unwrap();
     let states = ProjectStates::of(project.bench.context.project.to_path_buf(), project.bench.outside("states"));
     let number = states.recover(&project.copies).unwrap();
     project.taken_down = vec![CommandChanges::read(number, &project.copies).unwrap()];
     assert_eq!(states.recover(&project.copies), None, "once");
-    assert_eq!(project.rewind(), []);
+    let left: Vec<PathBuf> = project.rewind().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(left, [".env", "debug.log", "target/out"].map(|name| project.bench.path(name)), "they were there");
+    assert!(project.bench.path(".env").exists() && !project.bench.path("made").exists());
     assert_eq!(project.bench.get("src/main.rs"), "fn main() {}\n");
     assert_eq!(project.bench.get("file"), "warm\n");
 }
@@ -417,8 +421,9 @@ async fn a_project_that_is_too_large_is_not_kept_and_says_so() {
     }
     let output = project.bench.run("Bash", json!({"command": "echo works > a"})).await;
     assert!(!output.is_error && output.taken_down.is_none());
-    let why = project.copies.states().unwrap().failure().unwrap();
-    assert_eq!(why, "it holds more than 50000 files that are not ignored");
+    assert_eq!(output.uncovered.unwrap(), "it holds more than 50000 files that are not ignored");
+    let again = project.bench.run("Bash", json!({"command": "echo works > a"})).await;
+    assert_eq!(again.uncovered, None, "it is said once");
 }
 
 #[tokio::test]
