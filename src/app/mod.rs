@@ -39,7 +39,7 @@ pub use self::agents::state::{AgentState, Awaited, Phase, Severity, StateGroup, 
 pub use self::agents::tree::Tally;
 pub use self::agents::worktrees::{WorktreeState, WorktreeView};
 pub use self::approvals::guard::{GUARD, HOLD};
-pub use self::approvals::{Approvals, Expanded, diff_rows, question};
+pub use self::approvals::{Approvals, Expanded, diff_rows, question, terms};
 pub use self::command::{
     COMMANDS, INIT, PlainSession, SANDBOX_USAGE, SandboxCommand, SlashCommand, budget_share, budget_words,
     change_budget, cost_mark, cost_words, spent_words,

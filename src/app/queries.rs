@@ -10,6 +10,7 @@ use ratatui::layout::Rect;
 use super::agent_files::{AgentFilesView, AgentPlaces, FilesLayout};
 use super::agents::Agents;
 use super::approvals::Approvals;
+use super::approvals::terms::question_terms;
 use super::clock::Ticking;
 use super::composer::Composer;
 use super::keymap::{Context, Keymap};
@@ -27,6 +28,7 @@ use crate::definition::Listing;
 use crate::message::{AgentId, Effort};
 use crate::permission::RuleNotice;
 use crate::permission::{ActiveGrant, PermissionMode};
+use crate::sandbox::SandboxState;
 
 impl App {
     /// Returns the effort that the main agent's model is told.
@@ -309,13 +311,25 @@ impl App {
         self.status_command.rows()
     }
 
+    /// Returns `true` if commands run in the sandbox.
+    pub fn has_sandbox(&self) -> bool {
+        self.status.sandbox.as_ref().is_some_and(|facts| facts.state == SandboxState::On)
+    }
+
+    /// Says in a few words what a mode lets happen without a question.
+    pub fn about_mode(&self, mode: PermissionMode) -> &'static str {
+        mode.about_here(self.has_sandbox())
+    }
+
     pub fn regions(&self) -> Regions {
         let (size, tree) = (self.view.size(), self.tree());
         let wishes = self.view.wishes(&tree);
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
         let talk_rows = self.view.talk_rows();
         // Where there are subagents, their panes need the blank rows too.
-        let (approval_rows, approval_room) = self.approvals.rows(size, talk_rows.filter(|_| self.agents.is_empty()));
+        let terms = self.approvals.shown().map(|request| question_terms(self, request)).unwrap_or_default();
+        let talk = talk_rows.filter(|_| self.agents.is_empty());
+        let (approval_rows, approval_room) = self.approvals.rows(size, &terms, talk);
         let arrangement = self.view.shown_arrangement();
         let mut regions = layout(
             size,

@@ -111,8 +111,9 @@ pub struct SessionFlags {
     #[arg(long, value_name = "LEVEL", value_parser = one_of::<Effort>(Effort::ALL.map(Effort::name)), hide_possible_values = true)]
     pub effort: Option<Effort>,
 
-    /// What is allowed without asking: default (reading the project), acceptEdits (also changing its files), plan
-    /// (reading only; the rest is denied), bypassPermissions (everything).
+    /// What is allowed without asking: default (reading the project, and commands in the sandbox; where there is none,
+    /// commands ask), acceptEdits (also changing the project's files), plan (nothing of the project changes),
+    /// bypassPermissions (everything, outside the sandbox).
     #[arg(long, value_name = "MODE", value_parser = one_of::<PermissionMode>(PermissionMode::ALL.map(PermissionMode::name)), hide_possible_values = true)]
     pub permission_mode: Option<PermissionMode>,
 

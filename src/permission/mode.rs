@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
+    /// Nothing of the project changes.
     Plan,
-    /// Reading inside the project is free, all else asks.
+    /// Reading inside the project is free, and so are commands in the sandbox that can be taken back; all else asks.
     #[default]
     Default,
     /// As `default`, and files of the project may be edited.
@@ -73,14 +74,27 @@ impl PermissionMode {
         }
     }
 
-    /// Says in a few words what happens without a question.
+    /// Says in a few words what happens without a question, whether commands run in a sandbox or not.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
-            Self::Default => "reading is allowed, everything else asks",
-            Self::AcceptEdits => "edits in the project are allowed too",
-            Self::Plan => "only reading is allowed",
-            Self::BypassPermissions => "everything is allowed",
+            Self::Default => "commands run in the sandbox, or ask where there is none; edits and all else ask",
+            Self::AcceptEdits => "as ask, but files of the project may be edited",
+            Self::Plan => "nothing of the project changes",
+            Self::BypassPermissions => "everything is allowed, outside the sandbox",
+        }
+    }
+
+    /// Says it for a session whose commands run in a sandbox, or do not.
+    #[must_use]
+    pub fn about_here(self, has_sandbox: bool) -> &'static str {
+        match (self, has_sandbox) {
+            (Self::Default, true) => "commands run in the sandbox; edits and all else ask",
+            (Self::Default, false) => "reading the project is free; commands, edits and all else ask",
+            (Self::AcceptEdits, true) => "edits and sandboxed commands run; all else asks",
+            (Self::AcceptEdits, false) => "edits in the project are free; commands and all else ask",
+            (Self::BypassPermissions, false) => "everything is allowed",
+            (Self::Plan | Self::BypassPermissions, _) => self.about(),
         }
     }
 }

@@ -20,8 +20,8 @@ use crate::permission::{
 };
 use crate::subagent::Command;
 
-/// Rows of a question besides its details: its heading, why it is asked, and its keys.
-const AROUND: u16 = 3;
+/// Rows of a question besides its details: its heading and its keys.
+const AROUND: u16 = 2;
 /// How soon questions that an answer settled count together.
 const TOGETHER: Duration = Duration::from_secs(1);
 
@@ -196,8 +196,8 @@ impl Approvals {
     }
 
     /// Returns how many rows the open question would like, and how much of the screen it may take. Of the conversation
-    /// it leaves `talk` rows, if that is given.
-    pub(in crate::app) fn rows(&self, screen: Rect, talk: Option<u16>) -> (u16, QuestionRoom) {
+    /// it leaves `talk` rows, if that is given. `terms` is what answers allow, and why it is asked.
+    pub(in crate::app) fn rows(&self, screen: Rect, terms: &str, talk: Option<u16>) -> (u16, QuestionRoom) {
         let Some(request) = self.shown() else { return (0, QuestionRoom::Half) };
         let room = match (self.expanded, talk) {
             (Expanded::Yes, _) => QuestionRoom::Whole,
@@ -207,7 +207,7 @@ impl Approvals {
         // What the composer and the status line take of that is cut by the layout.
         let most = room.rows(screen.height, screen.height).saturating_sub(AROUND).max(1);
         let columns = usize::from(screen.width.saturating_sub(4).max(1));
-        let rows = wanted_rows(request, columns, usize::from(most));
+        let rows = wanted_rows(request, terms, columns, usize::from(most));
         (u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(AROUND), room)
     }
 

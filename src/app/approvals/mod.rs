@@ -8,6 +8,7 @@ pub(super) mod answer;
 pub mod diff_rows;
 pub(super) mod guard;
 pub mod question;
+pub mod terms;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
@@ -127,9 +128,9 @@ impl Approvals {
 
     /// Shows all of the question, or more of it.
     fn show_more(&mut self) {
-        if !self.expand()
-            && let Some(last) = &self.last
-        {
+        // What was hidden comes first, and not what stands around it.
+        self.expand();
+        if let Some(last) = &self.last {
             self.scroll = last.next;
         }
     }

@@ -133,9 +133,10 @@ pub fn choices(question: &UserQuestion) -> String {
 }
 
 /// Returns how many rows the details of a question would like where there is room for `most`: all of them, else those
-/// of what would be done.
-pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, columns: usize, most: usize) -> usize {
+/// of what would be done. `terms` is what answers allow, and why it is asked.
+pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, terms: &str, columns: usize, most: usize) -> usize {
     let title = if request.is_of_plan() { 0 } else { text_rows(&request.title, columns, most).max(1) };
+    let title = title + text_rows(terms, columns, most);
     let left = most.saturating_sub(title);
     let (all, act) = match &request.preview {
         Some(Preview::Diff(diff)) => count_rows(diff, columns, left + 1),

@@ -248,10 +248,10 @@ pub static LAYOUTS: ListKind = ListKind {
 pub static MODES: ListKind = ListKind {
     name: "modes",
     title: |_| "permission mode".to_owned(),
-    columns: 64,
+    columns: 80,
     head: None,
     has_query: false,
-    entries: |_, _, _| PermissionMode::ALL.iter().map(|mode| named(mode.word(), 14, mode.about())).collect(),
+    entries: |app, _, _| PermissionMode::ALL.iter().map(|it| named(it.word(), 14, app.about_mode(*it))).collect(),
     empty: "",
     accept_word: Some("use"),
     accept: |app, list| {

@@ -18,26 +18,32 @@ use crate::app::keymap::Context;
 use crate::app::question::{
     MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, choices, is_said, shown_line, word_row_ends,
 };
+use crate::app::terms::{question_terms, question_verb};
 use crate::app::{Drawn, Expanded, Focus};
-use crate::message::{reveal_line, shown_name};
-use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant, Preview};
+use crate::message::shown_name;
+use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Preview};
+
+/// Rows of an act that stand before the reasons where not all have room.
+const ACT_ROWS: usize = 3;
 
 /// The rows of the question that was drawn last, which may be twenty thousand.
 #[derive(Default)]
 pub(super) struct QuestionRows {
-    /// The question, how often reports were edited, and the width they are of.
-    of: Option<(ApprovalId, usize, u16)>,
+    /// The question, how often reports were edited, what answers allow, and the width they are of.
+    of: Option<(ApprovalId, usize, String, u16)>,
     rows: Vec<Row>,
 }
 
 impl QuestionRows {
     fn of(&mut self, request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> &[Row] {
         let edits = ctx.app.approvals().edits();
-        let is_same =
-            self.of.as_ref().is_some_and(|(id, edit, width)| *id == request.id && *edit == edits && *width == columns);
+        let terms = question_terms(ctx.app, request);
+        let is_same = self.of.as_ref().is_some_and(|(id, edit, of, width)| {
+            *id == request.id && *edit == edits && *of == terms && *width == columns
+        });
         if !is_same {
-            self.rows = details(request, columns, ctx);
-            self.of = Some((request.id.clone(), edits, columns));
+            self.rows = details(request, &terms, columns, ctx);
+            self.of = Some((request.id.clone(), edits, terms, columns));
         }
         &self.rows
     }
@@ -53,10 +59,7 @@ pub(super) fn draw(kept: &mut QuestionRows, ctx: &RenderContext<'_>, area: Rect,
         return;
     }
     let rows = kept.of(request, area.width.saturating_sub(2), ctx);
-    // Where there is little room, what is asked comes before why.
-    let fits = rows.len() + 3 <= usize::from(area.height);
-    let reasons = u16::from(area.height > 5 || fits);
-    let height = area.height.saturating_sub(2 + reasons);
+    let height = area.height.saturating_sub(2);
     let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height };
     let view = Part::of(rows, usize::from(height), area, ctx);
     if area.height == 1 {
@@ -66,11 +69,6 @@ pub(super) fn draw(kept: &mut QuestionRows, ctx: &RenderContext<'_>, area: Rect,
     } else {
         draw_frame(request, area, ctx, buf);
         put_lines(&view.lines(rows, ctx), body, buf);
-        if reasons > 0 {
-            let why = Line::styled(format!("  {}", terms(request, ctx)), ctx.theme.muted);
-            let inside = usize::from(area.width.saturating_sub(2));
-            buf.set_line(area.x + 1, body.bottom(), &fit_line(&why, inside), area.width);
-        }
         let row = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
         draw_keys(request, &view, row, ctx, buf, drawn);
     }
@@ -92,17 +90,31 @@ fn draw_frame(request: &ApprovalRequest, area: Rect, ctx: &RenderContext<'_>, bu
 
 struct Row {
     line: Line<'static>,
-    /// Whether it is part of what would be done. The others only stand around it.
-    is_act: bool,
+    part: RowPart,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowPart {
+    /// What would be done.
+    Act,
+    /// What answers would allow, and why it is asked.
+    Terms,
+    /// What only stands around it.
+    Aside,
 }
 
 impl Row {
     fn act(line: Line<'static>) -> Self {
-        Self { line, is_act: true }
+        Self { line, part: RowPart::Act }
     }
 
     fn aside(line: Line<'static>) -> Self {
-        Self { line, is_act: false }
+        Self { line, part: RowPart::Aside }
+    }
+
+    /// Returns `true` if a yes is about it.
+    fn counts(&self) -> bool {
+        self.part != RowPart::Aside
     }
 }
 
@@ -142,7 +154,7 @@ impl Part {
         let seen = approvals.seen();
         let is_seen =
             |at: &usize| whole.binary_search(at).is_ok() || seen.is_some_and(|seen| seen.contains(*at, area.width));
-        let mut unseen = (0..rows.len()).filter(|at| rows[*at].is_act && !is_seen(at)).peekable();
+        let mut unseen = (0..rows.len()).filter(|at| rows[*at].counts() && !is_seen(at)).peekable();
         let next = unseen.peek().copied().unwrap_or(0).min(end);
         let unseen = unseen.count();
         let hidden = match (approvals.expanded(), shown.last()) {
@@ -176,12 +188,19 @@ fn brief(rows: &[Row], height: usize) -> (Vec<usize>, Option<(usize, usize)>) {
     if rows.len() <= height {
         return ((0..rows.len()).collect(), None);
     }
-    let acts: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].is_act).collect();
-    if acts.len() <= height {
-        let asides = (0..rows.len()).filter(|at| !rows[*at].is_act).take(height - acts.len());
-        let mut shown: Vec<usize> = acts.iter().copied().chain(asides).collect();
+    let of = |part| (0..rows.len()).filter(move |at| rows[*at].part == part);
+    let (acts, terms): (Vec<usize>, Vec<usize>) = (of(RowPart::Act).collect(), of(RowPart::Terms).collect());
+    if acts.len() + terms.len() <= height {
+        let asides = of(RowPart::Aside).take(height - acts.len() - terms.len());
+        let mut shown: Vec<usize> = acts.iter().chain(&terms).copied().chain(asides).collect();
         shown.sort_unstable();
         return (shown, None);
+    }
+    // Where there is little room, what is asked comes before why.
+    let is_wide = height >= terms.len() + ACT_ROWS.min(acts.len());
+    let (height, terms) = if is_wide { (height - terms.len(), terms) } else { (height, Vec::new()) };
+    if acts.len() <= height {
+        return ([acts, terms].concat(), None);
     }
     if height < 3 {
         return (acts[..height].to_vec(), None);
@@ -189,7 +208,7 @@ fn brief(rows: &[Row], height: usize) -> (Vec<usize>, Option<(usize, usize)>) {
     let head = height / 2;
     let tail = height - 1 - head;
     let left_out = acts.len() - head - tail;
-    ([&acts[..head], &acts[acts.len() - tail..]].concat(), Some((head, left_out)))
+    ([&acts[..head], &acts[acts.len() - tail..], &terms].concat(), Some((head, left_out)))
 }
 
 fn more_lines(count: usize) -> String {
@@ -213,20 +232,7 @@ fn way(lineage: &str, columns: usize) -> String {
 /// Returns who asks for what, the way down to the agent shortened to fit into so many columns.
 fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
     let theme = ctx.theme;
-    let verb = match request.access.kind {
-        AccessKind::Execute { .. } => "wants to run",
-        AccessKind::Reach { .. } => "wants to reach",
-        AccessKind::Write { .. } => "wants to change a file",
-        AccessKind::Read { .. } => "wants to read",
-        AccessKind::Fetch { .. } => "wants to fetch",
-        AccessKind::Search { .. } => "wants to search the web",
-        AccessKind::Call { .. } => "wants to call",
-        AccessKind::Start { .. } => "wants to start",
-        AccessKind::Nothing if request.is_of_report() => "wants to read",
-        AccessKind::Nothing if request.is_of_plan() => "asks you to approve a plan",
-        AccessKind::Nothing if request.questions().is_some() => "asks you",
-        AccessKind::Nothing | AccessKind::Skill { .. } => "wants to use",
-    };
+    let verb = question_verb(ctx.app, request);
     let what = match &request.access.kind {
         AccessKind::Reach { host, .. } => host.to_string(),
         AccessKind::Start { agent, .. } => shown_name(agent).into_owned(),
@@ -238,13 +244,18 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
     vec![
         Span::styled(format!("{} ", ctx.glyphs.attention), theme.warning),
         Span::styled(who, theme.approval),
-        Span::styled(format!(" {verb}{}", if what.is_empty() { "" } else { "  " }), theme.text),
+        Span::styled(format!(" {verb}"), if verb.ends_with(':') { theme.warning } else { theme.text }),
+        Span::raw(match () {
+            () if what.is_empty() => "",
+            () if verb.ends_with(':') => " ",
+            () => "  ",
+        }),
         Span::styled(what, theme.tool),
     ]
 }
 
 /// Returns what would happen, in full, in rows of so many columns.
-fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> Vec<Row> {
+fn details(request: &ApprovalRequest, terms: &str, columns: u16, ctx: &RenderContext<'_>) -> Vec<Row> {
     let theme = ctx.theme;
     let room = usize::from(columns.saturating_sub(2).max(1));
     let sign = match request.access.kind {
@@ -262,7 +273,8 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
     match &request.preview {
         Some(Preview::Diff(diff)) => {
             let changes = whole_diff(diff, columns.saturating_sub(2).max(1), theme).into_iter();
-            rows.extend(changes.map(|row| Row { line: indented(row.line, 2), is_act: row.changes }));
+            let part = |changes| if changes { RowPart::Act } else { RowPart::Aside };
+            rows.extend(changes.map(|row| Row { line: indented(row.line, 2), part: part(row.changes) }));
         }
         Some(Preview::Note { text }) if is_said(request) => {
             // A mark on each row: what the model says must not pass for a row of the question.
@@ -292,6 +304,12 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
         }
         None => {}
     }
+    // What an answer would allow, and why it is asked, is part of what is answered.
+    let terms = terms.lines().flat_map(|line| broken(line, room));
+    rows.extend(terms.map(|part| {
+        let line = Line::styled(format!("  {part}"), theme.muted);
+        Row { line, part: RowPart::Terms }
+    }));
     rows
 }
 
@@ -305,45 +323,6 @@ fn broken(text: &str, columns: usize) -> Vec<String> {
         row
     };
     word_row_ends(&text, columns).into_iter().map(cut).collect()
-}
-
-/// Returns what the wider answers would allow, and why it is asked.
-fn terms(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
-    let context = if ctx.app.focus() == Focus::Approvals { Context::Approvals } else { Context::Global };
-    let chords: Vec<String> = [Action::ApproveAlways, Action::ApproveProject]
-        .into_iter()
-        .filter_map(|action| ctx.app.keymap().chord_of(context, action))
-        .collect();
-    let allows = match &request.grant {
-        None => "can only be allowed once".to_owned(),
-        Some(grant) => format!("{}: {}, for {}", chords.join(", "), covered(grant), kind(request, ctx)),
-    };
-    if request.is_of_report() || request.is_of_plan() || request.questions().is_some() {
-        return request.reason.clone();
-    }
-    // What a yes would allow comes first: it is not cut where there is little room.
-    if request.reason.is_empty() { allows } else { format!("{allows} · {}", request.reason) }
-}
-
-/// Says for whom an answer would hold besides the agent that asks.
-fn kind(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
-    match ctx.app.agents().get(request.id.agent) {
-        Some(agent) if !agent.id.is_main() => format!("all {} agents", shown_name(&agent.agent_type)),
-        _ => "the main agent".to_owned(),
-    }
-}
-
-fn covered(grant: &Grant) -> String {
-    match grant {
-        Grant::Tool(name) => format!("every use of {}", reveal_line(name)),
-        Grant::Command(_) => "this exact command".to_owned(),
-        Grant::Prefix(prefix) => format!("commands starting with {}", reveal_line(prefix)),
-        Grant::Edits => "all edits of the project's files".to_owned(),
-        Grant::Domain(host) => format!("pages of {}", reveal_line(host)),
-        Grant::Below(top) => format!("reading files under {}", reveal_line(&top.to_string_lossy())),
-        Grant::Host(host) => format!("reaching {host}"),
-        Grant::Agent(name) => format!("every {} agent", reveal_line(name)),
-    }
 }
 
 /// Draws the line of keys, and notes where each answer stands, for the mouse. While something is hidden, the key for a yes

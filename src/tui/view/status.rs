@@ -94,7 +94,8 @@ fn facts(ctx: &RenderContext<'_>, columns: usize, lowest: u8) -> Vec<Span<'stati
     let mode = if widened.is_empty() { mode } else { theme.warning };
     facts.push((format!("{}{widened}", status.mode.word()), mode, 5));
     if status.sandbox.as_ref().is_some_and(|facts| facts.state == SandboxState::On) {
-        facts.push(("sandbox".to_owned(), theme.muted, 2));
+        // It says what the mode before it means.
+        facts.push(("sandbox".to_owned(), theme.muted, 6));
     }
     if ctx.app.composer().vi_mode() == Some(ViMode::Normal) {
         facts.push(("NORMAL".to_owned(), theme.accent, 8));

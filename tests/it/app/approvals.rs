@@ -280,7 +280,7 @@ fn all_of_a_changed_line_is_shown() {
     stage.keys("<f6><tab>");
     insta::assert_snapshot!("edit-whole-60x15", stage.region(Region::Approvals));
     let rows = stage.app.regions().approvals.height;
-    assert_eq!(rows, 3 + 1 + 1 + 2, "no row is empty and none is missing: {}", stage.text());
+    assert_eq!(rows, 2 + 1 + 1 + 2 + 4, "no row is empty and none is missing: {}", stage.text());
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn what_cannot_be_shown_is_allowed_by_no_key() {
 
 #[test]
 fn a_question_takes_the_rows_that_the_conversation_leaves_blank() {
-    let lines: Vec<String> = (1..=15).map(|at| format!("echo {at}")).collect();
+    let lines: Vec<String> = (1..=13).map(|at| format!("echo {at}")).collect();
     let mut stage = at_work(80, 24);
     stage.wants_to_run(0, "b", &lines.join("\n"));
     stage.draw();
@@ -416,7 +416,7 @@ fn a_question_about_a_host_says_where_and_for_what() {
             "wants to reach  127.0.0.1:8080",
             "$ cargo fetch",
             "wants to reach 127.0.0.1:8080 (this machine); a yes runs the command again",
-            "reaching 127.0.0.1:8080, for the main agent",
+            "reaching 127.0.0.1:8080: alt+a for the main agent, all session",
         ] {
             assert!(text.contains(words), "{words} at {width}x{height}\n{text}");
         }

@@ -25,6 +25,7 @@ mod mouse;
 mod nested;
 mod past;
 mod pictures;
+mod question_terms;
 mod rate_limit;
 mod report;
 pub(crate) mod rewind;
