@@ -171,7 +171,7 @@
 //! - **Message intent**: what the signs of a message ask for besides sending it. A **user question** is a choice that an agent
 //!   puts to the user, a **question form** where it is answered.
 //! - **Project states**: how the project was before and after each command, so that it can be taken back. **Command changes** are
-//!   what one command did: to each file a **command change**, and to branches the **git moves**. A **loss** is what a command's line
+//!   what one command did: to each file a **command change**, and to branches the **git moves**; **taken down** is that it is kept. A **loss** is what a command's line
 //!   destroys, as far as its words tell.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
 //!   **search path** has the folders of `PATH` from which programs run without a question.

@@ -16,8 +16,8 @@ use crate::hook::{HookEvent, HookPermission};
 use crate::message::{HostPort, INTERRUPTED, ResultPart, ToolCall, ToolInput};
 use crate::permission::{Access, AccessKind, Confinement, Decision, Preview};
 use crate::tool::{
-    AnyTool, Args, ParsedCall, PreparedCall, RefusedInside, SandboxUse, ToolContext, ToolOutput, asked_title,
-    bound_text,
+    AnyTool, Args, ParsedCall, PreparedCall, RefusedInside, SandboxUse, TakenDown, ToolContext, ToolOutput,
+    asked_title, bound_text,
 };
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
@@ -317,7 +317,7 @@ async fn attempt(
             timeout(STOP_GRACE, work).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
         }
     };
-    if let Some(changes) = output.taken_down.take() {
+    if let Some(TakenDown { changes }) = output.taken_down.take() {
         run.emit(ToolEvent::TakenDown { call_id: context.call_id.clone(), changes }).await;
     }
     if let Some(why) = output.uncovered.take() {

@@ -251,7 +251,9 @@ fn finding(arguments: &[Word], depth: usize, found: &mut Found) {
     if deletes && places.is_empty() {
         found.add_below(&plain_word("."));
     } else if deletes {
-        places.iter().for_each(|place| found.add_below(place));
+        for place in places {
+            found.add_below(place);
+        }
     }
     let inner = tests.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"));
     if let Some(at) = inner.filter(|_| !deletes && depth < MAX_DEPTH) {

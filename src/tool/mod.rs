@@ -66,7 +66,7 @@ pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use search::walk::check_threads;
 pub use set::{LateTools, ToolNotes, ToolSet};
 pub use snapshot::changes::{CommandChange, CommandChanges};
-pub use snapshot::{GitMoves, ProjectStates};
+pub use snapshot::{GitMoves, ProjectStates, TakenDown};
 pub use todo_write::{Todo, TodoStatus};
 pub use web::{
     FetchSecret, Fetcher, HostLookup, SearchAnswer, SearchCall, SearchEngine, SearchQuery, ServiceSearcher, markdown,
@@ -294,8 +294,8 @@ pub struct ToolOutput {
     pub changes: Vec<FileChange>,
     /// What the sandbox has refused to a command, as far as that can be told.
     pub refused_inside: Option<RefusedInside>,
-    /// Of a command that can be taken back: the copy that tells what it has changed, if it has changed anything.
-    pub taken_down: Option<Option<u32>>,
+    /// What a command has changed, if it can be taken back.
+    pub taken_down: Option<TakenDown>,
     /// Why commands cannot be taken back, if that is new.
     pub uncovered: Option<String>,
     /// A skill whose text the model is to read in place of this, once what it names was run and read.

@@ -50,7 +50,12 @@ impl Tree {
 }
 
 fn put_back(files: &[FileRewind], writers: &Writers) -> (Vec<RewoundFile>, Vec<(String, String)>) {
-    let (done, left) = FileRewind::put_back_all(files, writers);
-    let done = done.into_iter().map(|(path, versions)| RewoundFile { path, versions }).collect();
-    (done, left.into_iter().map(|(path, why)| (path.to_string_lossy().into_owned(), why)).collect())
+    let (mut done, mut left) = (Vec::new(), Vec::new());
+    for (path, put_back) in FileRewind::put_back_all(files, writers) {
+        match put_back {
+            Ok(versions) => done.push(RewoundFile { path, versions }),
+            Err(why) => left.push((path.to_string_lossy().into_owned(), why)),
+        }
+    }
+    (done, left)
 }

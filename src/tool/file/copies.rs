@@ -27,12 +27,8 @@ pub struct FileVersions {
     pub before: Option<u32>,
     pub after: Option<u32>,
     /// Which of both are links, whose copies say where they lead.
-    #[serde(default, skip_serializing_if = "is_no_link")]
+    #[serde(default)]
     pub links: (bool, bool),
-}
-
-fn is_no_link(links: &(bool, bool)) -> bool {
-    *links == (false, false)
 }
 
 /// The copies of one session. Clones share them.

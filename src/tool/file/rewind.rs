@@ -207,22 +207,15 @@ impl FileRewind {
         Self { path, versions, made: None }
     }
 
-    /// Puts files back: what was made goes first, so that what it took the place of finds its own free. Returns the
-    /// changes, which can be taken back in turn, and what stays as it is, and why. Blocks.
+    /// Puts files back: what was made goes first, so that what it took the place of finds its own free. Returns for
+    /// each the change, which can be taken back in turn, or why it stays as it is. Blocks.
     #[must_use]
-    pub fn put_back_all(files: &[Self], writers: &Writers) -> (Vec<(PathBuf, FileVersions)>, Vec<(PathBuf, String)>) {
+    pub fn put_back_all(files: &[Self], writers: &Writers) -> Vec<(PathBuf, Result<FileVersions, String>)> {
         let (mut made, mut others): (Vec<&Self>, Vec<&Self>) =
             files.iter().partition(|file| file.versions.before.is_none());
         made.sort_by(|one, two| two.path.cmp(&one.path));
         others.sort_by(|one, two| one.path.cmp(&two.path));
-        let (mut done, mut left) = (Vec::new(), Vec::new());
-        for file in made.into_iter().chain(others) {
-            match file.put_back(writers) {
-                Ok(versions) => done.push((file.path.clone(), versions)),
-                Err(why) => left.push((file.path.clone(), why)),
-            }
-        }
-        (done, left)
+        made.into_iter().chain(others).map(|file| (file.path.clone(), file.put_back(writers))).collect()
     }
 
     /// Puts the file back, if it still is as an agent has left it. Returns the change, which can be taken back in turn.

@@ -113,15 +113,11 @@ impl GitMoves {
         // HEAD comes back first: a branch that it is on is reset, as git moves it in no other way.
         let own = on(was.as_ref().unwrap_or(&is));
         if let Some(was) = was.filter(|was| *was != is) {
-            words.push(match on(&was) {
-                Some(branch) => {
-                    let name = quoted(&branch);
-                    format!("HEAD was on {branch}: git symbolic-ref HEAD {HEADS}{name} && git reset")
-                }
-                None => {
-                    let commit = short(&was);
-                    format!("HEAD was at {commit}: git update-ref --no-deref HEAD {commit} && git reset")
-                }
+            words.push(if let Some(branch) = on(&was) {
+                format!("HEAD was on {branch}: git symbolic-ref HEAD {HEADS}{} && git reset", quoted(&branch))
+            } else {
+                let commit = short(&was);
+                format!("HEAD was at {commit}: git update-ref --no-deref HEAD {commit} && git reset")
             });
         }
         for (name, (was, is)) in &self.branches {

@@ -52,7 +52,7 @@ pub(in crate::tool) async fn why_lasting(line: &str, bounds: Confinement, contex
         context.freshness.writers.states().filter(|states| states.root() == context.project.as_path()).cloned();
     let (cwd, project) = (context.cwd.clone(), context.project.clone());
     let judge = move || {
-        let state = states.as_ref().map(ProjectStates::now).unwrap_or_else(|| Err("nothing is kept here".to_owned()));
+        let state = states.as_ref().map_or_else(|| Err("nothing is kept here".to_owned()), ProjectStates::now);
         losses.iter().find_map(|loss| lasting(loss, state.as_ref(), (&cwd, &project)))
     };
     super::blocking(judge).await.unwrap_or_else(|| Some("the project cannot be looked at".to_owned()))
@@ -122,12 +122,11 @@ fn below(text: &str, state: Result<&Scan, &String>, (cwd, project): (&Path, &Pat
     };
     let names = wild.map(|at| GlobBuilder::new(parts[at]).literal_separator(true).build());
     let place = match names {
-        None => Place::of(relative),
         Some(Ok(glob)) => {
             let with_dots = wild.is_some_and(|at| parts[at].starts_with('.'));
             Place { folder: relative.to_path_buf(), names: Some(glob.compile_matcher()), with_dots }
         }
-        Some(Err(_)) => Place::of(relative),
+        None | Some(Err(_)) => Place::of(relative),
     };
     left_out(state, project, &place)
 }

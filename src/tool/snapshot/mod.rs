@@ -163,6 +163,13 @@ impl ProjectStates {
     }
 }
 
+/// What a command has changed, as it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TakenDown {
+    /// The copy that tells it; none if nothing has changed.
+    pub changes: Option<u32>,
+}
+
 /// One command that may write, from its start to its end.
 pub(super) struct StateWatch {
     states: ProjectStates,
@@ -181,9 +188,8 @@ impl StateWatch {
         states.begin(writers.copies()).await
     }
 
-    /// Takes the state after the command, and keeps what has changed. Returns the number of the copy that tells it, which
-    /// is none if nothing has; `None` if it cannot be told.
-    pub(super) async fn end(mut self) -> Option<Option<u32>> {
+    /// Takes the state after the command, and keeps what has changed. Returns nothing if it cannot be told.
+    pub(super) async fn end(mut self) -> Option<TakenDown> {
         blocking(move || {
             self.is_over = true;
             let mut state = self.states.state();
@@ -193,7 +199,8 @@ impl StateWatch {
             let store = state.store.as_ref()?;
             changes.append(between(&before, &state.last, &self.states.0.root, (store, &self.copies)));
             drop(state);
-            if changes.is_empty() { Some(None) } else { changes.keep(&self.copies).map(Some) }
+            let kept = if changes.is_empty() { None } else { Some(changes.keep(&self.copies)?) };
+            Some(TakenDown { changes: kept })
         })
         .await?
     }

@@ -67,8 +67,8 @@ impl Project {
     async fn command(&mut self, line: &str) {
         let output = run(&standard_tools(), "Bash", json!({"command": line}), &self.bench.context).await;
         let Some(taken_down) = output.taken_down else { panic!("{line}: {}", text_of(&output)) };
-        let changes = taken_down.and_then(|number| CommandChanges::read(number, &self.copies));
-        assert_eq!(changes.is_some(), taken_down.is_some(), "{line}");
+        let changes = taken_down.changes.and_then(|number| CommandChanges::read(number, &self.copies));
+        assert_eq!(changes.is_some(), taken_down.changes.is_some(), "{line}");
         self.taken_down.push(changes.unwrap_or_default());
     }
 
@@ -90,7 +90,8 @@ impl Project {
                 FilePlan::Stays(path, why) => left.push((path, why)),
             }
         }
-        left.extend(FileRewind::put_back_all(&ready, &self.writers).1);
+        let put_back = FileRewind::put_back_all(&ready, &self.writers).into_iter();
+        left.extend(put_back.filter_map(|(path, put_back)| Some((path, put_back.err()?))));
         left
     }
 
@@ -379,7 +380,7 @@ async fn commands_side_by_side_are_taken_back_together() {
     let two = format!("{}; echo 2 > two; {}; echo 2 >> shared; rm -rf src", wait("one"), wait("three"));
     let outputs = tokio::join!(bash(&one), bash(&two));
     for output in [outputs.0, outputs.1] {
-        let number = output.taken_down.unwrap();
+        let number = output.taken_down.unwrap().changes;
         project.taken_down.extend(number.and_then(|number| CommandChanges::read(number, &project.copies)));
     }
     assert_eq!(project.rewind(), []);
