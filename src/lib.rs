@@ -58,7 +58,7 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `network` (files of certificates), `external` (programs that are agents), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
+//! `provider::http`, `provider::discover`, `tool::web` and `mcp` (the network), `services::http_hooks` (hooks that are an address), `network` (files of certificates), `external` (programs that are agents), `services::{keys, keyring}` (commands that print keys, the keyring), `sandbox` (what processes reach, and the network for them), `tool` (files and processes of the project), `session`
 //! (log, history, pictures), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch, skill}` (agent files, skills), `memory` (memory files), `subagent::spawn` (notes of
 //! agents), `headless`, `acp` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:

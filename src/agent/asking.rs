@@ -13,7 +13,7 @@ use super::run::Run;
 use super::{Agent, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
 use crate::hook::HookPermission;
-use crate::message::INTERRUPTED;
+use crate::message::{INTERRUPTED, without_speakers};
 use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Evaluation, Preview};
 use crate::tool::{Args, ToolOutput};
 
@@ -113,7 +113,11 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
     let id = ApprovalId::new(agent.id, call_id);
     let is_forced = question.is_forced();
     let grant = evaluation.offer.clone().filter(|_| !is_forced);
-    let reason = reason(&question, &evaluation);
+    let by_hook = is_forced.then(|| match question.reason.as_deref() {
+        None | Some("") => "a hook asks".to_owned(),
+        Some(why) => format!("a hook asks: {why}"),
+    });
+    let reason = by_hook.clone().unwrap_or_else(|| reason(&question, &evaluation));
     let (access, may_change) = (question.access, question.may_change);
     let request = ApprovalRequest {
         id: id.clone(),
@@ -136,11 +140,24 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         _ => {}
     }
     run.emit(resolved).await;
+    outcome_of(answer, by_hook.as_deref(), may_change)
+}
+
+/// Returns what follows from an answer, to a question that a hook may have asked.
+fn outcome_of(answer: Waited, by_hook: Option<&str>, may_change: bool) -> Result<(), NotAllowed> {
     match answer {
         Waited::Granted | Waited::Answered(Answer::Once | Answer::Always | Answer::Everyone | Answer::Project) => {
             Ok(())
         }
-        Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref())).into()),
+        Waited::Answered(Answer::No { comment }) => {
+            let words = format!("{}{}", refusal(comment.as_deref()), told_by_hook(by_hook));
+            Err(ToolOutput::error(words).into())
+        }
+        // No entry of a list answers a hook.
+        Waited::Answered(Answer::Nobody { .. }) if by_hook.is_some() => {
+            let why = told_by_hook(by_hook);
+            Err(ToolOutput::error(format!("Nobody is there to approve this call.{why} Continue without it.")).into())
+        }
         Waited::Answered(Answer::Nobody { advice: reason }) | Waited::Refused(reason) => {
             Err(ToolOutput::error(reason).into())
         }
@@ -155,17 +172,16 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
 
 /// Says why it is asked, for people.
 fn reason(question: &AccessQuestion<'_>, evaluation: &Evaluation) -> String {
-    if question.is_forced() {
-        return match question.reason.as_deref() {
-            None | Some("") => "a hook asks".to_owned(),
-            Some(why) => format!("a hook asks: {why}"),
-        };
-    }
     match question.outside {
         Some(outside) if !evaluation.because.is_rule() => outside.to_owned(),
         Some(outside) => format!("{}; {outside}", evaluation.because.words()),
         None => evaluation.because.words(),
     }
+}
+
+/// Returns what a model reads of the hook that has asked.
+fn told_by_hook(by_hook: Option<&str>) -> String {
+    by_hook.map(|why| format!(" ({}.)", without_speakers(why.trim_end_matches('.')))).unwrap_or_default()
 }
 
 /// Says that an access is refused, to the user and to the model.

@@ -59,6 +59,8 @@ pub struct StatusLineCommand {
     pub command: String,
     /// Columns before each row.
     pub padding: u16,
+    /// Whether it runs outside of the sandbox, or inside, if it says so.
+    pub outside: Option<bool>,
 }
 
 /// What becomes of a key.
@@ -254,7 +256,8 @@ fn status_line(value: &Value) -> Option<StatusLineCommand> {
     let command = value.get("command")?.as_str().filter(|line| !line.trim().is_empty() && !line.contains('\0'))?;
     let padding = value.get("padding").and_then(Value::as_u64).unwrap_or(0).min(20);
     let padding = u16::try_from(padding).unwrap_or(0);
-    (kind == Some("command")).then(|| StatusLineCommand { command: command.to_owned(), padding })
+    let outside = value.get("outside").and_then(Value::as_bool);
+    (kind == Some("command")).then(|| StatusLineCommand { command: command.to_owned(), padding, outside })
 }
 
 pub(super) fn kind_of_permission(key: &str) -> SettingsKey {

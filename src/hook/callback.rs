@@ -60,16 +60,21 @@ impl CallbackGroup {
         let matcher_text = self.matcher.unwrap_or_default();
         let matcher = HookMatcher::read(&matcher_text).map_err(|why| format!("a matcher {why}"))?;
         let timeout = bounded_timeout(event, self.timeout.or(Some(USUAL_TIMEOUT)));
-        let blocks_on_failure = self.on_failure.is_some_and(|word| word != "continue") && event.can_block();
+        let on_failure = self.on_failure.as_deref();
+        let blocks_on_failure = on_failure.is_some_and(|word| word != "continue") && event.can_block();
+        let passes_on_failure = on_failure == Some("continue");
         let handler = |id: String| HookHandler {
             event,
             matcher_text: matcher_text.trim().to_owned(),
             matcher: matcher.clone(),
+            condition: None,
             command: HookCommand::Callback(id),
             timeout,
             is_async: false,
             is_once: false,
             blocks_on_failure,
+            passes_on_failure,
+            outside: None,
             source: HookSource {
                 place: "the calling program".into(),
                 is_projects: false,

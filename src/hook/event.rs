@@ -82,7 +82,10 @@ impl HookEvent {
 
     /// Returns the event of this name; `Err` says what the name is otherwise.
     pub(super) fn named(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|event| event.name() == name).ok_or_else(|| {
+        // `pre_tool_use` and its like are meant, and may be guards.
+        let letters = |name: &str| name.replace(['_', '-', ' '], "").to_ascii_lowercase();
+        let is_it = |event: &Self| letters(event.name()) == letters(name);
+        Self::ALL.into_iter().find(is_it).ok_or_else(|| {
             if ELSEWHERE.contains(&name) {
                 return format!("`{name}` never happens here; its hooks do not run.");
             }

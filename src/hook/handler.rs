@@ -1,7 +1,8 @@
 //! One hook as it is written: its event, its matcher, its command.
 //!
 //! Owns reading the `hooks` of settings, agent files and skills. Source of the format: the reference of Claude Code's hooks.
-//! Invariant: what is written and not acted on is named.
+//! Invariants: what is written and not acted on is named; a guard that cannot be run, or not be read, is kept as one that
+//! has not judged.
 
 use std::fmt;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::condition::HookCondition;
 use super::event::HookEvent;
 use super::matcher::HookMatcher;
 use crate::message::format::shell_word;
@@ -37,14 +39,20 @@ pub struct HookHandler {
     /// As written.
     pub matcher_text: String,
     pub(super) matcher: HookMatcher,
+    /// Which calls it is for (`if`), of those that the matcher covers.
+    pub(super) condition: Option<HookCondition>,
     pub command: HookCommand,
     pub timeout: Duration,
     /// Whether nothing waits for it.
     pub is_async: bool,
     /// Whether it runs once in a session (`once`, in skills).
     pub is_once: bool,
-    /// Whether it blocks what it cannot judge (`onFailure`).
+    /// Whether it blocks what it cannot judge (`onFailure: "block"`).
     pub blocks_on_failure: bool,
+    /// Whether it lets through what it cannot judge, also where it cannot run at all (`onFailure: "continue"`).
+    pub passes_on_failure: bool,
+    /// Whether it runs outside of the sandbox, or inside, if it says so (`outside`).
+    pub outside: Option<bool>,
     pub source: HookSource,
 }
 
@@ -56,6 +64,20 @@ pub enum HookCommand {
     Program(Vec<String>),
     /// A function of the calling program, by the name that it goes by there.
     Callback(String),
+    /// An address that is sent what happens, and answers.
+    Http(HookRequest),
+    /// One that cannot run here, for this reason.
+    Unrunnable { why: String },
+}
+
+/// What is sent to an address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HookRequest {
+    pub url: String,
+    /// With their variables, which are filled in as it is sent.
+    pub headers: Vec<(String, String)>,
+    /// The variables that headers may hold.
+    pub variables: Vec<String>,
 }
 
 impl fmt::Display for HookCommand {
@@ -63,6 +85,14 @@ impl fmt::Display for HookCommand {
         match self {
             Self::Line(line) => f.write_str(line),
             Self::Callback(id) => write!(f, "callback {id}"),
+            Self::Unrunnable { why } => write!(f, "[{why}]"),
+            Self::Http(HookRequest { url, headers, variables }) => {
+                write!(f, "POST {}", shell_word(url))?;
+                for (name, value) in headers {
+                    write!(f, " [with header {}={}]", shell_word(name), shell_word(value))?;
+                }
+                variables.iter().try_for_each(|name| write!(f, " [with ${}]", shell_word(name)))
+            }
             Self::Program(words) => {
                 let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
                 f.write_str(&words.join(" "))
@@ -75,7 +105,12 @@ impl HookCommand {
     /// Returns it as one line that fits a screen.
     #[must_use]
     pub fn shown(&self) -> String {
-        let text = sanitize_line(&self.to_string()).into_owned();
+        let text = match self {
+            // Its headers may be secrets.
+            Self::Http(request) => format!("POST {}", request.url),
+            other => other.to_string(),
+        };
+        let text = sanitize_line(&text).into_owned();
         match text.char_indices().nth(SHOWN_CHARS) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
@@ -124,7 +159,16 @@ impl HookHandler {
     pub fn trust_text(&self) -> String {
         let matcher = &self.matcher_text;
         let matcher = if matcher.is_empty() { String::new() } else { format!(" {}", shell_word(matcher)) };
-        format!("{}{matcher}: {}", self.event.name(), self.command)
+        let condition = self.condition.as_ref().map(|condition| format!(" [if {}]", shell_word(condition.text())));
+        let outside = if self.outside == Some(true) { " [outside the sandbox]" } else { "" };
+        let kind = match &self.command {
+            HookCommand::Http(_) => " [http]",
+            HookCommand::Unrunnable { .. } => " [does not run]",
+            HookCommand::Line(_) | HookCommand::Program(_) | HookCommand::Callback(_) => "",
+        };
+        let (name, condition) = (self.event.name(), condition.unwrap_or_default());
+        // A command could end with such words, so they stand before it.
+        format!("{name}{matcher}{condition}{outside}{kind}: {}", self.command)
     }
 
     /// Returns what tells it from others of a session.
@@ -164,12 +208,18 @@ impl Found<'_> {
             Err(why) => return self.say(&format!("hooks: {why}")),
         };
         let Some(groups) = groups.as_array() else {
-            return self.say(&format!("hooks: {name} must be a list; its hooks do not run."));
+            return self.unread(event, "", &format!("{name} must be a list"), Effects::default());
         };
         for group in groups {
             let matcher = group.get("matcher").map_or(Some(""), Value::as_str);
             let (Some(matcher), Some(hooks)) = (matcher, group.get("hooks").and_then(Value::as_array)) else {
-                self.say(&format!("hooks: an entry of {name} is not {{matcher, hooks}}; it does not run."));
+                let matcher = matcher.unwrap_or_default();
+                self.unread(
+                    event,
+                    matcher,
+                    &format!("an entry of {name} is not {{matcher, hooks}}"),
+                    Effects::default(),
+                );
                 continue;
             };
             for hook in hooks {
@@ -181,50 +231,135 @@ impl Found<'_> {
     fn hook(&mut self, event: HookEvent, matcher_text: &str, hook: &Value) {
         let name = event.name();
         let Some(fields) = hook.as_object() else {
-            return self.say(&format!("hooks: an entry of {name} is no object; it does not run."));
+            return self.unread(event, matcher_text, &format!("an entry of {name} is no object"), Effects::default());
         };
-        match fields.get("type").and_then(Value::as_str) {
-            Some("command") => {}
-            Some(kind @ ("prompt" | "http" | "agent" | "mcp_tool")) => {
-                return self.say(&format!("hooks: a hook of {name} is of type `{kind}`, which does not run here."));
-            }
-            _ => return self.say(&format!("hooks: a hook of {name} has no known `type`; it does not run.")),
-        }
-        let Some(command) = command(fields) else {
-            return self.say(&format!("hooks: a hook of {name} has no `command`; it does not run."));
+        let effects = Effects::of(fields);
+        let command = match command(fields) {
+            Ok(command) => command,
+            Err(why) => return self.unread(event, matcher_text, &format!("a hook of {name} {why}"), effects),
         };
-        if fields.get("shell").and_then(Value::as_str).is_some_and(|shell| shell != "bash") {
-            return self.say(&format!("hooks: a hook of {name} is for another shell than bash; it does not run."));
-        }
-        if self.handlers.len() == MAX_HOOKS {
-            return self.say(&format!("hooks: only the first {MAX_HOOKS} of a file run."));
-        }
         let counts = if self.owner == Owner::Skill { "once" } else { "" };
         let is_idle = |key: &&str| fields.contains_key(*key) && *key != counts;
-        for idle in ["if", "once", "asyncRewake"].into_iter().filter(is_idle) {
+        for idle in ["once", "asyncRewake"].into_iter().filter(is_idle) {
             self.say(&format!("hooks: `{idle}` of a hook of {name} has no effect; the hook runs at each match."));
+        }
+        self.push(event, matcher_text, (command, effects));
+    }
+
+    /// Says what cannot be used. A guard that this may be is kept: it has not judged what it would have.
+    fn unread(&mut self, event: HookEvent, matcher_text: &str, what: &str, effects: Effects) {
+        let follows = match event {
+            HookEvent::PreToolUse if effects.blocks => "; it does not run, and the calls that it is for are blocked.",
+            HookEvent::PreToolUse if !effects.passes => {
+                "; it does not run, and you are asked about the calls it is for."
+            }
+            HookEvent::UserPromptSubmit | HookEvent::PreCompact if !effects.passes => {
+                "; it does not run, and what it is to look at is blocked. `\"onFailure\": \"continue\"` lets it pass."
+            }
+            _ => "; it does not run.",
+        };
+        self.say(&format!("hooks: {what}{follows}"));
+        if event.can_block() {
+            let why = sanitize_line(what).into_owned();
+            self.push(event, matcher_text, (HookCommand::Unrunnable { why }, effects));
+        }
+    }
+
+    fn push(&mut self, event: HookEvent, matcher_text: &str, (command, effects): (HookCommand, Effects)) {
+        let name = event.name();
+        if self.handlers.len() == MAX_HOOKS {
+            return self.say(&format!("hooks: only the first {MAX_HOOKS} of a file run."));
         }
         let matcher = HookMatcher::read(matcher_text).unwrap_or_else(|why| {
             self.say(&format!("hooks: the matcher `{matcher_text}` of {name} {why}; its hooks run for everything."));
             HookMatcher::All
         });
-        let is_async = fields.get("async") == Some(&Value::Bool(true));
-        let blocks_on_failure = fields.get("onFailure").and_then(Value::as_str) == Some("block");
+        let condition = effects.condition.as_ref().map(|value| HookCondition::read(value, event));
+        if let Some(why) = condition.as_ref().and_then(HookCondition::error) {
+            self.say(&format!("hooks: the `if` of a hook of {name} {why}; the hook runs at each match."));
+        }
         self.handlers.push(HookHandler {
             event,
             matcher_text: matcher_text.trim().to_owned(),
             matcher,
+            condition,
             command,
-            timeout: bounded_timeout(event, fields.get("timeout").and_then(Value::as_f64)),
-            is_async,
-            is_once: self.owner == Owner::Skill && fields.get("once") == Some(&Value::Bool(true)),
-            blocks_on_failure: blocks_on_failure && !is_async && event.can_block(),
+            timeout: bounded_timeout(event, effects.timeout),
+            is_async: effects.is_async,
+            is_once: self.owner == Owner::Skill && effects.is_once,
+            blocks_on_failure: effects.blocks && !effects.is_async && event.can_block(),
+            passes_on_failure: effects.passes,
+            outside: effects.outside,
             source: self.source.clone(),
         });
     }
 }
 
-fn command(fields: &Map<String, Value>) -> Option<HookCommand> {
+/// What a hook says of itself beside its command.
+#[derive(Default)]
+struct Effects {
+    condition: Option<Value>,
+    timeout: Option<f64>,
+    is_async: bool,
+    is_once: bool,
+    blocks: bool,
+    passes: bool,
+    outside: Option<bool>,
+}
+
+impl Effects {
+    fn of(fields: &Map<String, Value>) -> Self {
+        let is_set = |key: &str| fields.get(key) == Some(&Value::Bool(true));
+        let on_failure = fields.get("onFailure").and_then(Value::as_str);
+        Self {
+            condition: fields.get("if").filter(|value| !value.is_null()).cloned(),
+            timeout: fields.get("timeout").and_then(Value::as_f64),
+            is_async: is_set("async"),
+            is_once: is_set("once"),
+            blocks: on_failure == Some("block"),
+            passes: on_failure == Some("continue"),
+            outside: fields.get("outside").and_then(Value::as_bool),
+        }
+    }
+}
+
+/// Returns what a hook runs, or why it cannot.
+fn command(fields: &Map<String, Value>) -> Result<HookCommand, String> {
+    match fields.get("type").and_then(Value::as_str) {
+        Some("command") => {}
+        Some("http") => return request(fields).map(HookCommand::Http),
+        Some(kind @ ("prompt" | "agent" | "mcp_tool")) => {
+            return Err(format!("is of type `{kind}`, which does not run here"));
+        }
+        _ => return Err("has no known `type`".to_owned()),
+    }
+    if fields.get("shell").and_then(Value::as_str).is_some_and(|shell| shell != "bash") {
+        return Err("is for another shell than bash".to_owned());
+    }
+    command_line(fields).ok_or_else(|| "has no `command`".to_owned())
+}
+
+/// Returns what is sent to an address.
+fn request(fields: &Map<String, Value>) -> Result<HookRequest, String> {
+    let url = fields.get("url").and_then(Value::as_str).unwrap_or_default();
+    let parsed = reqwest::Url::parse(url).map_err(|_| "has no `url` that is an address".to_owned())?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(format!("has a `url` that begins with {}:, not http: or https:", parsed.scheme()));
+    }
+    let pair = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    let headers = match fields.get("headers") {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(headers) => headers.as_object().and_then(|headers| headers.iter().map(pair).collect()),
+    };
+    let names = fields.get("allowedEnvVars").and_then(Value::as_array).into_iter().flatten();
+    Ok(HookRequest {
+        url: url.to_owned(),
+        headers: headers.ok_or("has `headers` that are no object of strings")?,
+        variables: names.filter_map(Value::as_str).map(str::to_owned).collect(),
+    })
+}
+
+fn command_line(fields: &Map<String, Value>) -> Option<HookCommand> {
     let line = fields.get("command")?.as_str().filter(|line| !line.trim().is_empty() && !line.contains('\0'))?;
     match fields.get("args") {
         None | Some(Value::Null) => Some(HookCommand::Line(line.to_owned())),

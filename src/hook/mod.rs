@@ -4,7 +4,9 @@
 //! to `tool`, the moments to `agent`, and putting both together to `services`. Invariants: a project's hook runs only as the
 //! user has seen and trusted it; what a hook prints is bounded and sanitized before anybody reads it.
 
+mod answer;
 mod callback;
+mod condition;
 mod event;
 mod handler;
 mod log;
@@ -24,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use handler::HookKey;
 
 pub use event::HookEvent;
-pub use handler::{HookCommand, HookHandler, HookSource};
+pub use handler::{HookCommand, HookHandler, HookRequest, HookSource};
 pub use log::HookLog;
 pub use run::{HookMoment, HookProcess, HookResult, RunHook};
 pub use tool_input::{hook_tool_input, hook_tool_response};

@@ -1,7 +1,7 @@
 //! Running the hooks of one moment: which, with what on their standard input, and what they come to.
 //!
 //! Owns the order, what is left out, and the input that all events share. Leaves processes to whoever makes a [`RunHook`].
-//! Invariant: a project's hook runs only as the user has seen it.
+//! Invariants: a project's hook runs only as the user has seen it; one that cannot run has not judged.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -10,28 +10,32 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::declared_async;
 use super::event::HookEvent;
 use super::handler::{HookCommand, HookHandler};
 use super::verdict::{HookExit, HookVerdict};
 use super::{AgentHooks, HookSession};
+use crate::permission::Places;
 
 /// What is started for one hook.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct HookProcess {
-    pub command: HookCommand,
+    pub handler: Arc<HookHandler>,
     /// Where the agent works.
     pub cwd: PathBuf,
     /// The root of the session's project, for `CLAUDE_PROJECT_DIR`.
     pub project: PathBuf,
-    /// The folder of its plugin, for `CLAUDE_PLUGIN_ROOT`.
-    pub plugin: Option<Arc<Path>>,
     /// What it reads on its standard input.
     pub input: Vec<u8>,
-    pub timeout: Duration,
     /// Ends it with all that it has started.
     pub stop: CancellationToken,
+    /// Where its first line of output goes as soon as it is there.
+    pub first_line: oneshot::Sender<String>,
 }
 
 /// Runs one hook to its end.
@@ -56,6 +60,56 @@ pub struct HookResult {
     pub verdict: HookVerdict,
     /// Hooks that nobody waits for.
     pub background: Vec<BoxFuture<'static, HookVerdict>>,
+}
+
+/// A hook that runs.
+struct RunningHook {
+    verdict: BoxFuture<'static, HookVerdict>,
+    first_line: oneshot::Receiver<String>,
+    stop: CancellationToken,
+}
+
+impl RunningHook {
+    /// Waits for its answer. `Err` is the hook once it declares that nothing is to wait for it, and for how long it may go
+    /// on.
+    async fn wait(mut self, stop: &CancellationToken) -> Result<HookVerdict, (Self, Option<Duration>)> {
+        let (mut is_stopped, mut is_silent) = (false, false);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !is_stopped => {
+                    is_stopped = true;
+                    self.stop.cancel();
+                }
+                line = &mut self.first_line, if !is_silent => {
+                    is_silent = true;
+                    if let Some(within) = line.ok().as_deref().and_then(declared_async) {
+                        return Err((self, within));
+                    }
+                }
+                verdict = &mut self.verdict => return Ok(verdict),
+            }
+        }
+    }
+
+    /// Lets it go on with nobody waiting, until all of them are to end or its own time is up.
+    fn go_on(mut self, all: CancellationToken, within: Option<Duration>) -> BoxFuture<'static, HookVerdict> {
+        async move {
+            let is_over = async {
+                match within {
+                    Some(within) => tokio::select! { () = all.cancelled() => {}, () = sleep(within) => {} },
+                    None => all.cancelled().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                verdict = &mut self.verdict => return verdict,
+                () = is_over => self.stop.cancel(),
+            }
+            self.verdict.await
+        }
+        .boxed()
+    }
 }
 
 impl AgentHooks {
@@ -87,40 +141,70 @@ impl AgentHooks {
 
     /// Runs the hooks of a moment, all at the same time, and the same command once.
     pub async fn fire(&self, moment: HookMoment<'_>) -> HookResult {
+        let Some(session) = self.hooks.session() else { return HookResult::default() };
         let mut chosen: Vec<Arc<HookHandler>> = Vec::new();
-        for handler in self.handlers(moment.event).into_iter().filter(|handler| handler.covers(moment.about)) {
+        for handler in self.meant(session, &moment).await {
             if chosen.iter().all(|known| known.command != handler.command) && self.hooks.spend(&handler) {
                 chosen.push(handler);
             }
         }
-        let (Some(session), false) = (self.hooks.session(), chosen.is_empty()) else { return HookResult::default() };
+        if chosen.is_empty() {
+            return HookResult::default();
+        }
         let input = self.input(session, &moment);
-        let (later, now): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|handler| handler.is_async);
-        let process = |handler: &HookHandler, stop: CancellationToken| HookProcess {
-            command: handler.command.clone(),
-            cwd: moment.cwd.to_path_buf(),
-            project: session.project.clone(),
-            plugin: handler.source.plugin.clone(),
-            input: input.clone(),
-            timeout: handler.timeout,
-            stop,
-        };
-        let started = |handler: Arc<HookHandler>, stop| {
-            let (process, run, about) = (process(&handler, stop), session.run.clone(), moment.about.to_owned());
-            async move {
+        let started = |handler: &Arc<HookHandler>| {
+            let (stop, (told, first_line)) = (CancellationToken::new(), oneshot::channel());
+            let process = HookProcess {
+                handler: handler.clone(),
+                cwd: moment.cwd.to_path_buf(),
+                project: session.project.clone(),
+                input: input.clone(),
+                stop: stop.clone(),
+                first_line: told,
+            };
+            let (handler, run, about) = (handler.clone(), session.run.clone(), moment.about.to_owned());
+            let verdict = async move {
                 let begun = Instant::now();
-                let exit = run(process).await;
+                let exit = match &handler.command {
+                    HookCommand::Unrunnable { why } => HookExit::Unjudged(why.clone()),
+                    _ => run(process).await,
+                };
                 HookVerdict::of(&handler, &about, (exit, begun.elapsed()))
-            }
+            };
+            RunningHook { verdict: verdict.boxed(), first_line, stop }
         };
-        let background = later.into_iter().map(|handler| started(handler, self.hooks.stopping()).boxed());
-        let background = background.collect();
+        let (later, now): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|handler| handler.is_async);
+        let all = self.hooks.stopping();
+        let mut background: Vec<_> = later.iter().map(|handler| started(handler).go_on(all.clone(), None)).collect();
         let mut verdict = HookVerdict::default();
-        let answers = join_all(now.into_iter().map(|handler| started(handler, moment.stop.clone()))).await;
-        for answer in answers {
-            verdict.add(answer);
+        for ended in join_all(now.iter().map(|handler| started(handler).wait(&moment.stop))).await {
+            match ended {
+                Ok(answer) => verdict.add(answer),
+                Err((running, within)) => background.push(running.go_on(all.clone(), within)),
+            }
         }
         HookResult { verdict, background }
+    }
+
+    /// Returns the hooks that are for a moment, by their matchers and their conditions.
+    async fn meant(&self, session: &HookSession, moment: &HookMoment<'_>) -> Vec<Arc<HookHandler>> {
+        let handlers = self.handlers(moment.event).into_iter();
+        let covering: Vec<_> = handlers.filter(|handler| handler.covers(moment.about)).collect();
+        if covering.iter().all(|handler| handler.condition.is_none()) {
+            return covering;
+        }
+        let (fields, cwd, project) = (moment.fields.clone(), moment.cwd.to_path_buf(), session.project.clone());
+        let all = covering.clone();
+        let judging = move || {
+            let home = std::env::home_dir();
+            let places = Places { project: &project, home: home.as_deref() };
+            let holds = |handler: &Arc<HookHandler>| {
+                handler.condition.as_ref().is_none_or(|condition| condition.holds(&fields, places, &cwd))
+            };
+            covering.into_iter().filter(holds).collect()
+        };
+        // What could not be judged may be meant.
+        spawn_blocking(judging).await.unwrap_or(all)
     }
 
     /// Returns what hooks read on their standard input.

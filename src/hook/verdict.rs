@@ -1,14 +1,15 @@
 //! What hooks have said: from exit statuses and output to what follows.
 //!
 //! Pure. Owns what counts as a yes, a no and a word for the model, and how the answers of several hooks become one. Source:
-//! the reference of Claude Code's hooks. Invariants: a no outweighs all else; texts are bounded and sanitized, and no tag in
-//! them passes for a speaker.
+//! the reference of Claude Code's hooks. Invariants: a no outweighs all else, however the hook has ended; what is not
+//! understood is no yes; texts are bounded and sanitized, and no tag in them passes for a speaker.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::answer::{HookAnswer, is_no, word};
 use super::event::HookEvent;
 use super::handler::HookHandler;
 use crate::message::{sanitize, sanitize_line, without_speakers};
@@ -17,6 +18,8 @@ use crate::message::{sanitize, sanitize_line, without_speakers};
 const TEXT_CHARS: usize = 10_000;
 /// Characters of what people read.
 const LINE_CHARS: usize = 300;
+
+const NO_REASON: &str = "no reason given";
 
 /// How a hook's process has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +32,10 @@ pub enum HookExit {
     },
     TimedOut,
     NotStarted(String),
+    /// It cannot run here, for this reason, and so has not judged what it would have.
+    Unjudged(String),
+    /// It is not what the user trusts, and so was not started.
+    Untrusted(String),
     /// What was asked has failed, for this reason.
     Failed(String),
     /// Nobody waits for it any more.
@@ -140,7 +147,10 @@ impl HookVerdict {
             (Some(HookPermission::Ask), _) | (_, Some(HookPermission::Ask)) => Some(HookPermission::Ask),
             (one, more) => one.or(more),
         };
-        self.ask_reason = self.ask_reason.take().or(other.ask_reason);
+        self.ask_reason = match (self.ask_reason.take(), other.ask_reason.filter(|why| !why.is_empty())) {
+            (Some(one), Some(more)) if !one.is_empty() && one != more => Some(format!("{one}; {more}")),
+            (one, more) => more.or(one),
+        };
         self.updated_input = other.updated_input.or(self.updated_input.take());
         self.contexts.extend(other.contexts);
         self.messages.extend(other.messages);
@@ -175,15 +185,26 @@ impl HookVerdict {
         };
         match exit {
             HookExit::Exited { code: Some(0), stdout, .. } => self.take_output(event, &stdout),
-            HookExit::Exited { code: Some(2), stderr, .. } => {
-                let why = if stderr.trim().is_empty() { "no reason given" } else { stderr.trim() };
+            HookExit::Exited { code: Some(2), stdout, stderr } => {
+                let mut said = Self::default();
+                let (_, why) = said.take_output(event, &stdout);
+                let why = Some(why).filter(|why| said.is_a_no() && !why.is_empty());
+                let why = Some(stderr.trim().to_owned()).filter(|why| !why.is_empty()).or(why);
+                let why = why.unwrap_or_else(|| NO_REASON.to_owned());
                 if !event.can_block() && !matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure) {
-                    return (HookEnd::Failed, why.to_owned());
+                    return (HookEnd::Failed, why);
                 }
-                self.block = Some(for_model(why));
-                (HookEnd::Blocked, why.to_owned())
+                self.stop = said.stop;
+                self.block = Some(for_model(&why));
+                (HookEnd::Blocked, why)
             }
-            HookExit::Exited { code, stderr, .. } => {
+            HookExit::Exited { code, stdout, stderr } => {
+                let mut said = Self::default();
+                let (end, why) = said.take_output(event, &stdout);
+                if said.restricts() {
+                    self.take_restriction(said);
+                    return (end, why);
+                }
                 let status = code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit {code}"));
                 let why = stderr.trim();
                 let why = if why.is_empty() { status } else { format!("{status}: {why}") };
@@ -192,50 +213,134 @@ impl HookVerdict {
             HookExit::TimedOut => failed(self, HookEnd::TimedOut, format!("after {} s", handler.timeout.as_secs_f32())),
             HookExit::Failed(why) => failed(self, HookEnd::Failed, why),
             HookExit::NotStarted(why) => failed(self, HookEnd::Failed, format!("not started: {why}")),
+            HookExit::Unjudged(why) | HookExit::Untrusted(why) if handler.blocks_on_failure => {
+                failed(self, HookEnd::Failed, why)
+            }
+            HookExit::Untrusted(why) if event != HookEvent::PreToolUse => (HookEnd::Failed, why),
+            HookExit::Unjudged(why) | HookExit::Untrusted(why) => self.leave_unjudged(handler, why),
             HookExit::Stopped => (HookEnd::Stopped, String::new()),
         }
     }
 
-    /// Reads what a hook has printed that ended well.
-    fn take_output(&mut self, event: HookEvent, stdout: &str) -> (HookEnd, String) {
-        let text = stdout.trim();
-        if !text.starts_with('{') {
-            if event.tells_model() && !text.is_empty() {
-                self.contexts.push(for_model(text));
-                return (HookEnd::Said, text.to_owned());
+    /// Takes in that a hook has not judged what it is for.
+    fn leave_unjudged(&mut self, handler: &HookHandler, why: String) -> (HookEnd, String) {
+        match handler.event {
+            _ if handler.passes_on_failure => (HookEnd::Failed, why),
+            HookEvent::PreToolUse => {
+                self.ask(&why);
+                (HookEnd::Asked, why)
             }
-            return (HookEnd::Done, String::new());
+            // Nothing can be asked there.
+            HookEvent::UserPromptSubmit | HookEvent::PreCompact => {
+                self.block = Some(for_model(&why));
+                (HookEnd::Blocked, why)
+            }
+            // Without it, an agent ends as it would, and you are asked as you would be.
+            _ => (HookEnd::Failed, why),
         }
-        let Ok(Value::Object(output)) = serde_json::from_str(text) else {
-            return (HookEnd::Failed, "its output begins like JSON and is none".to_owned());
-        };
+    }
+
+    fn ask(&mut self, why: &str) {
+        self.permission = Some(HookPermission::Ask);
+        self.ask_reason = Some(line(why));
+    }
+
+    fn is_a_no(&self) -> bool {
+        self.block.is_some() || self.stop.is_some()
+    }
+
+    /// Returns `true` if less happens with this than without.
+    fn restricts(&self) -> bool {
+        self.is_a_no() || self.permission == Some(HookPermission::Ask)
+    }
+
+    /// Takes in of what a hook has said only what restricts.
+    fn take_restriction(&mut self, said: Self) {
+        (self.block, self.stop, self.messages) = (said.block, said.stop, said.messages);
+        if said.permission == Some(HookPermission::Ask) {
+            (self.permission, self.ask_reason) = (said.permission, said.ask_reason);
+        }
+    }
+
+    /// Reads what a hook has printed.
+    fn take_output(&mut self, event: HookEvent, stdout: &str) -> (HookEnd, String) {
+        match HookAnswer::find(stdout) {
+            HookAnswer::Json(output) => self.take_json(event, &output),
+            HookAnswer::Within(output, text) => {
+                let mut said = Self::default();
+                let (end, why) = said.take_json(event, &output);
+                if said.restricts() {
+                    self.take_restriction(said);
+                    return (end, why);
+                }
+                self.take_text(event, text)
+            }
+            HookAnswer::Text(text) => self.take_text(event, text),
+            HookAnswer::Broken => {
+                let why = "its output begins like JSON and is none";
+                if event == HookEvent::PreToolUse {
+                    self.ask(&format!("a hook has answered something that cannot be read: {why}"));
+                    return (HookEnd::Asked, why.to_owned());
+                }
+                (HookEnd::Failed, why.to_owned())
+            }
+        }
+    }
+
+    fn take_text(&mut self, event: HookEvent, text: &str) -> (HookEnd, String) {
+        if event.tells_model() && !text.is_empty() {
+            self.contexts.push(for_model(text));
+            return (HookEnd::Said, text.to_owned());
+        }
+        (HookEnd::Done, String::new())
+    }
+
+    fn take_json(&mut self, event: HookEvent, output: &Map<String, Value>) -> (HookEnd, String) {
         let said = |key: &str| output.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         self.messages.extend(said("systemMessage").map(line));
-        if output.get("continue") == Some(&Value::Bool(false)) {
-            let why = said("stopReason").unwrap_or("no reason given");
+        if is_no(output.get("continue")) {
+            let why = said("stopReason").or(said("reason")).unwrap_or(NO_REASON);
             self.stop = Some(line(why));
             return (HookEnd::Blocked, why.to_owned());
         }
-        let reason = said("reason").unwrap_or("no reason given").to_owned();
-        match said("decision") {
-            Some("block" | "deny") => {
+        let reason = said("reason").unwrap_or(NO_REASON).to_owned();
+        match (word(output.get("decision")).as_deref(), event) {
+            (Some("block" | "deny"), _) => {
                 self.block = Some(for_model(&reason));
                 return (HookEnd::Blocked, reason);
             }
-            Some("approve" | "allow") if event == HookEvent::PreToolUse => {
-                self.permission = Some(HookPermission::Allow);
-            }
+            (Some("approve" | "allow"), HookEvent::PreToolUse) => self.permission = Some(HookPermission::Allow),
+            (Some("ask" | "defer"), HookEvent::PreToolUse) => self.ask(&reason),
+            // What cannot be understood is no yes.
+            (Some(other), HookEvent::PreToolUse) => self.ask(&format!("a hook has answered `{other}`")),
             _ => {}
         }
-        match output.get("hookSpecificOutput").and_then(Value::as_object) {
-            Some(own) => self.take_own(event, own),
-            None => (if self.permission.is_some() { HookEnd::Allowed } else { HookEnd::Done }, String::new()),
+        match output.get("hookSpecificOutput") {
+            Some(Value::Object(own)) => self.take_own(event, own),
+            Some(other) if !other.is_null() && event == HookEvent::PreToolUse => {
+                self.ask("a hook has answered something that cannot be read");
+                (HookEnd::Asked, String::new())
+            }
+            _ => match self.permission {
+                Some(HookPermission::Ask) => (HookEnd::Asked, self.ask_reason.clone().unwrap_or_default()),
+                Some(HookPermission::Allow) => (HookEnd::Allowed, String::new()),
+                None => (HookEnd::Done, String::new()),
+            },
         }
     }
 
     /// Reads what only the hooks of one event say.
     fn take_own(&mut self, event: HookEvent, own: &Map<String, Value>) -> (HookEnd, String) {
-        if let Some(other) = own.get("hookEventName").and_then(Value::as_str).filter(|name| *name != event.name()) {
+        let other = own.get("hookEventName").and_then(Value::as_str).filter(|name| *name != event.name());
+        if let Some(other) = other {
+            let mut said = Self::default();
+            let unnamed = own.iter().filter(|(key, _)| *key != "hookEventName");
+            let unnamed = unnamed.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let (end, why) = said.take_own(event, &unnamed);
+            if said.restricts() {
+                self.take_restriction(said);
+                return (end, why);
+            }
             return (HookEnd::Failed, format!("its output is for {other}"));
         }
         let said = |of: &Map<String, Value>, key: &str| {
@@ -246,8 +351,8 @@ impl HookVerdict {
         let empty = Map::new();
         let answer = own.get("decision").and_then(Value::as_object).unwrap_or(&empty);
         let (decision, reason, source) = match event {
-            HookEvent::PreToolUse => (said(own, "permissionDecision"), said(own, "permissionDecisionReason"), own),
-            HookEvent::PermissionRequest => (said(answer, "behavior"), said(answer, "message"), answer),
+            HookEvent::PreToolUse => (word(own.get("permissionDecision")), said(own, "permissionDecisionReason"), own),
+            HookEvent::PermissionRequest => (word(answer.get("behavior")), said(answer, "message"), answer),
             _ => (None, None, &empty),
         };
         let reason = reason.unwrap_or_default();
@@ -255,8 +360,8 @@ impl HookVerdict {
             self.updated_input = Some(input.clone());
         }
         let end = match decision.as_deref() {
-            Some("deny") => {
-                let why = if reason.is_empty() { "no reason given" } else { &reason };
+            Some("deny" | "block") => {
+                let why = if reason.is_empty() { NO_REASON } else { &reason };
                 self.block = Some(for_model(why));
                 if answer.get("interrupt") == Some(&Value::Bool(true)) {
                     self.stop = Some(line(why));
@@ -264,20 +369,26 @@ impl HookVerdict {
                 return (HookEnd::Blocked, why.to_owned());
             }
             Some("ask") => {
-                self.permission = Some(HookPermission::Ask);
-                self.ask_reason = Some(line(&reason));
+                self.ask(&reason);
+                HookEnd::Asked
+            }
+            Some("defer") => {
+                self.ask(if reason.is_empty() { "a hook leaves this to you" } else { &reason });
                 HookEnd::Asked
             }
             Some("allow") => {
-                self.permission = Some(HookPermission::Allow);
+                // It takes back no other word of the same hook.
+                self.permission =
+                    self.permission.filter(|said| *said == HookPermission::Ask).or(Some(HookPermission::Allow));
                 HookEnd::Allowed
             }
-            Some("defer") | None if context.is_some() => HookEnd::Said,
-            Some("defer") | None => HookEnd::Done,
-            // One that cannot be understood is no yes.
+            None if self.permission == Some(HookPermission::Ask) => HookEnd::Asked,
+            None if self.permission == Some(HookPermission::Allow) => HookEnd::Allowed,
+            None if context.is_some() => HookEnd::Said,
+            None => HookEnd::Done,
+            // What cannot be understood is no yes.
             Some(other) => {
-                self.permission = Some(HookPermission::Ask);
-                self.ask_reason = Some(line(&format!("a hook has answered `{other}`")));
+                self.ask(&format!("a hook has answered `{other}`"));
                 HookEnd::Asked
             }
         };

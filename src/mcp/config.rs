@@ -18,6 +18,10 @@ pub struct McpConfig {
     pub way: McpWay,
     /// The command or the address as written, with its variables: for people.
     pub shown: String,
+    /// Whether it comes with the project.
+    pub is_projects: bool,
+    /// Whether it runs outside of the sandbox, or inside, if its entry says so.
+    pub outside: Option<bool>,
     pub call_timeout: Duration,
     pub start_timeout: Duration,
     /// Why it is not started, if it is not to be.

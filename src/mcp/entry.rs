@@ -66,6 +66,8 @@ pub(super) fn read(name: &str, entry: &Value, scope: McpScope, sources: &McpSour
         scope,
         way,
         shown: shown(entry),
+        is_projects: scope == McpScope::Project,
+        outside: outside(entry)?,
         call_timeout: timeout(entry)?.or(sources.millis("MCP_TOOL_TIMEOUT")).unwrap_or(CALL_TIMEOUT),
         start_timeout: sources.millis("MCP_TIMEOUT").unwrap_or(START_TIMEOUT),
         off,
@@ -135,7 +137,18 @@ pub(super) fn shown(entry: &Entry) -> String {
             );
         }
     }
+    if entry.get("outside") == Some(&Value::Bool(true)) {
+        words.push("[outside the sandbox]".to_owned());
+    }
     words.join(" ")
+}
+
+fn outside(entry: &Entry) -> Result<Option<bool>, String> {
+    match entry.get("outside") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(outside)) => Ok(Some(*outside)),
+        Some(_) => Err("its `outside` is neither true nor false".to_owned()),
+    }
 }
 
 fn plain_text(value: &Value) -> Cow<'_, str> {

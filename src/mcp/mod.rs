@@ -25,7 +25,7 @@ pub use edit::{edit_own_file, edit_project_file};
 pub use facts::{McpFacts, McpState};
 pub use names::{McpToolInfo, TOOL_PREFIX, server_prefix, wire_name};
 pub use reading::McpPrompt;
-pub use servers::{Launch, McpServers, McpSetup};
+pub use servers::{Launch, McpServers, McpSetup, McpStart};
 pub use sign_in::{LearnToken, OpenBrowser, SignIn, SignIns};
 pub use sources::{FoundServers, McpSources, PluginServers, ProjectChoice, given_servers};
 

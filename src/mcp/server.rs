@@ -22,7 +22,7 @@ use super::names::McpToolInfo;
 use super::reading::McpPrompt;
 use super::remote::{self, SseError, SseTransport};
 use super::sign_in::SignIn;
-use super::{McpError, McpSetup};
+use super::{McpError, McpSetup, McpStart};
 use crate::launched::{ProgramLog, RunningProgram};
 
 /// How often a server is tried before the user has to ask for it.
@@ -298,8 +298,16 @@ impl Server {
         let within = self.config.start_timeout;
         match &self.config.way {
             McpWay::Stdio { command, args, env } => {
-                let launching = (setup.launch)(command.clone(), args.clone(), env.clone());
-                let launched = launching.await;
+                let launched = (setup.launch)(McpStart {
+                    name: self.config.name.clone(),
+                    shown: self.config.shown.clone(),
+                    command: command.clone(),
+                    args: args.clone(),
+                    env: env.clone(),
+                    is_projects: self.config.is_projects,
+                    outside: self.config.outside,
+                });
+                let launched = launched.await;
                 let launched = launched.map_err(|error| format!("cannot start {command}: {error}"))?;
                 let reading = tokio::spawn(self.log.clone().follow(launched.log));
                 let (reader, writer) = tokio::io::split(launched.stream);

@@ -31,10 +31,22 @@ const ONE_REQUEST_WAIT: Duration = Duration::from_secs(5);
 /// How long servers may take to end with the session.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
-/// Starts a command with arguments and variables of its own beside those that every command gets.
-pub type Launch = Arc<
-    dyn Fn(String, Vec<String>, Vec<(String, String)>) -> BoxFuture<'static, io::Result<LaunchedProgram>> + Send + Sync,
->;
+/// Starts the program of a server.
+pub type Launch = Arc<dyn Fn(McpStart) -> BoxFuture<'static, io::Result<LaunchedProgram>> + Send + Sync>;
+
+/// A server whose program is to be started.
+#[derive(Debug, Clone)]
+pub struct McpStart {
+    pub name: String,
+    /// As in [`McpConfig`].
+    pub shown: String,
+    pub command: String,
+    pub args: Vec<String>,
+    /// Variables of its own beside those that every command gets.
+    pub env: Vec<(String, String)>,
+    pub is_projects: bool,
+    pub outside: Option<bool>,
+}
 
 /// By what servers are reached.
 #[derive(Clone)]

@@ -209,6 +209,7 @@ impl McpSources {
         for PluginServers { file, found, is_projects } in &self.plugins {
             let trusted = found.names_of(|shown| !is_projects || trusts(shown));
             for server in reader.add(&found.entries, McpScope::Plugin, Some(file)) {
+                server.is_projects = *is_projects;
                 server.heed_trust(&trusted);
             }
         }

@@ -304,6 +304,13 @@ impl Rule {
         }
     }
 
+    /// Returns `true` if this entry is about the access. A line that cannot be read counts as one that it is about.
+    #[must_use]
+    pub fn is_meant_for(&self, access: &Access) -> bool {
+        let verdict = self.verdict_of_settings(access, &ShellLines::default());
+        matches!(verdict, Verdict::Forbidden | Verdict::Likely(_) | Verdict::Unreadable(_))
+    }
+
     /// Says whether an agent may run a line: only what is known to run nothing else.
     fn line_verdict(&self, command: &str, confinement: Confinement, lines: &ShellLines) -> Verdict {
         let hit = self.hit(command, lines);

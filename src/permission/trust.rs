@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use crate::message::format::sha256_hex;
 use crate::message::{reveal_line, sanitize_line};
@@ -89,18 +90,26 @@ impl fmt::Display for BroughtItem {
 
 /// Which items act now. Copies share one state; what appears while the program runs is in it only with the user's word.
 #[derive(Debug, Clone)]
-pub struct ItemTrust(Arc<RwLock<Option<BTreeSet<BroughtItem>>>>);
+pub struct ItemTrust(Arc<TrustState>);
+
+#[derive(Debug)]
+struct TrustState {
+    /// `None` trusts everything.
+    items: RwLock<Option<BTreeSet<BroughtItem>>>,
+    /// Notified when something was not started because it is not what the user trusts.
+    refused: Notify,
+}
 
 impl Default for ItemTrust {
     /// Returns the trust in everything, whatever may come.
     fn default() -> Self {
-        Self(Arc::new(RwLock::new(None)))
+        Self(Arc::new(TrustState { items: RwLock::new(None), refused: Notify::new() }))
     }
 }
 
 impl ItemTrust {
     fn change(&self, change: impl FnOnce(&mut Option<BTreeSet<BroughtItem>>)) {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.0.items.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Trusts these and nothing else from now on.
@@ -119,14 +128,24 @@ impl ItemTrust {
 
     #[must_use]
     pub fn has(&self, item: &BroughtItem) -> bool {
-        let trusted = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let trusted = self.0.items.read().unwrap_or_else(PoisonError::into_inner);
         trusted.as_ref().is_none_or(|trusted| trusted.contains(item))
     }
 
     /// Returns `true` if whatever may come is trusted too.
     #[must_use]
     pub fn is_blind(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.0.items.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Reports that something was not started because it is not what the user trusts: what the folder brings has changed.
+    pub fn report_refusal(&self) {
+        self.0.refused.notify_one();
+    }
+
+    /// Waits for the next [`ItemTrust::report_refusal`].
+    pub async fn refused(&self) {
+        self.0.refused.notified().await;
     }
 }
 

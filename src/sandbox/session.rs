@@ -194,18 +194,19 @@ impl Sandbox {
         self.0.places.make_blanks(project, git);
     }
 
-    /// Returns the variables that a command needs inside: where its temporary files and its caches lie.
-    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+    /// Returns the variables that a command needs inside: where its temporary files and its caches lie, and unless it
+    /// `has_network`, the way out.
+    pub fn variables(&self, has_network: bool) -> Vec<(OsString, OsString)> {
         let temporary = if self.0.places.has_own_tmp { PathBuf::from(TMP) } else { self.0.folder.temporary() };
         let temporary = temporary.into_os_string();
         let caches = cache_variables(&self.0.cache).map(|(name, path)| (name.into(), path.into_os_string()));
         let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), temporary.clone()));
-        temporary.into_iter().chain(caches).chain(self.ways_out()).collect()
+        temporary.into_iter().chain(caches).chain(self.ways_out(has_network)).collect()
     }
 
     /// Returns the variables that lead programs to the proxy, where there is one.
-    fn ways_out(&self) -> Vec<(OsString, OsString)> {
-        if self.0.places.has_network {
+    fn ways_out(&self, has_network: bool) -> Vec<(OsString, OsString)> {
+        if has_network || self.0.places.has_network {
             return Vec::new();
         }
         let proxy = format!("http://127.0.0.1:{PORT}");

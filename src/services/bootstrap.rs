@@ -3,7 +3,7 @@
 //! Leaves what it means to `start`. Invariant: small files only are read, so that the first frame need not wait.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -31,7 +31,7 @@ use crate::provider::table::ProviderEnv;
 use crate::sandbox::PlaceWatch;
 use crate::session::{Secrets, Store, is_taken, log};
 use crate::subagent::{AGENT_TOOL, ASK_TOOLS, GivenPrompts, SKILL_TOOL, TASK_TOOLS, UserDirs};
-use crate::tool::{BuiltInTools, EditorFiles, SearchEngine, known_tools};
+use crate::tool::{BuiltInTools, EditorFiles, SearchEngine, Shell, known_tools};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -160,6 +160,8 @@ pub struct Bootstrap {
     pub subagents: Subagents,
     /// Who looks at places where no command may write.
     pub watch: PlaceWatch,
+    /// How programs are run, once the session has started.
+    pub shell: Arc<OnceLock<Shell>>,
     /// Where the session is kept, if there is such a place. Of a new session nothing lies there yet.
     pub store: Option<Store>,
     /// The session that is continued.
@@ -287,6 +289,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         engine,
         subagents: subagents(&environment),
         watch,
+        shell: Arc::default(),
         store,
         saved,
     })

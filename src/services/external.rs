@@ -11,34 +11,40 @@ use futures::FutureExt as _;
 use tokio::task::spawn_blocking;
 
 use super::mcp::Served;
-use super::run_files::trusted_as;
+use super::run_files::{RunPlace, trusted_as};
+use super::setup_programs::{SetupProgram, SetupPrograms};
 use crate::definition::{Source, Tier, read_file};
 use crate::external::{ExternalStart, LaunchExternal};
 use crate::launched::LaunchedProgram;
 use crate::mcp::McpSources;
 use crate::message::ExternalProgram;
-use crate::permission::{BroughtItem, BroughtKind, ItemTrust};
+use crate::permission::{BroughtItem, BroughtKind};
 use crate::program::SearchPath;
-use crate::tool::Shell;
+use crate::tool::{ProgramBounds, Shell};
 
 /// Bytes of the largest agent file that may name a program.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Returns what starts programs: below a supervisor, with the variables that commands get and those of their files.
-pub(super) fn launcher(shell: Shell, sources: McpSources, trust: ItemTrust, project: PathBuf) -> LaunchExternal {
+pub(super) fn launcher(shell: Shell, sources: McpSources, programs: SetupPrograms, project: PathBuf) -> LaunchExternal {
     Arc::new(move |start| {
-        let (shell, sources, trust, project) = (shell.clone(), sources.clone(), trust.clone(), project.clone());
+        let (shell, sources, programs, project) = (shell.clone(), sources.clone(), programs.clone(), project.clone());
         async move {
             let ExternalStart { program, is_projects, cwd } = start;
             let looked_up = spawn_blocking(move || {
-                if is_projects && !trust.has(&item(&program, &project)) {
-                    return Err("the folder has changed what it runs; /trust shows it".to_owned());
-                }
+                programs.check(&SetupProgram {
+                    kind: BroughtKind::Program,
+                    text: program.shown(),
+                    command: program.shown(),
+                    plugin: None,
+                    is_projects,
+                    outside: Some(true),
+                })?;
                 filled(program, &sources, is_projects, &project)
             });
             let looked_up = looked_up.await.map_err(io::Error::other)?;
             let ExternalProgram { command, args, env } = looked_up.map_err(io::Error::other)?;
-            let (program, stream, log) = shell.serve((command, args), env, cwd).await?;
+            let (program, stream, log) = shell.serve((command, args), env, (cwd, &ProgramBounds::Outside)).await?;
             Ok(LaunchedProgram { stream, log: Box::new(log), process: Box::new(Served(program)) })
         }
         .boxed()
@@ -67,7 +73,7 @@ fn filled(
 
 /// Returns what a program of the project is trusted as.
 fn item(program: &ExternalProgram, project: &Path) -> BroughtItem {
-    trusted_as(BroughtKind::Program, program.shown(), Some(project))
+    trusted_as(BroughtKind::Program, program.shown(), (&program.shown(), Some(RunPlace::at(project))))
 }
 
 /// Returns the program that an agent file of the project names. Blocks.

@@ -1,6 +1,7 @@
 //! The hooks of a session: from settings to what runs them.
 //!
-//! Owns the wiring. Leaves which hooks run when to `hook`, and processes to `tool`.
+//! Owns the wiring. Leaves which hooks run when to `hook`, whether and where they run to `setup_programs`, and processes to
+//! `tool`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::SessionKind;
-use super::run_files::trusted_as;
+use super::run_files::{RunPlace, trusted_as};
 use super::settings::SessionSettings;
+use super::setup_programs::{SetupProgram, SetupPrograms, WorksOn};
+use super::{SessionKind, http_hooks};
 use crate::agent::Place;
 use crate::definition::skill::hooks_of_file;
 use crate::definition::{Source, Tier, read_file};
@@ -29,7 +31,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Returns the hooks of a session. A demonstration has none.
 pub(super) fn of_session(
     settings: &SessionSettings,
-    (shell, program): (&Shell, Option<&CallingProgram>),
+    (shell, programs, keys): (&Shell, SetupPrograms, Vec<String>),
+    program: Option<&CallingProgram>,
     (store, place, kind): (Option<&Store>, &Place, SessionKind),
 ) -> Hooks {
     if kind == SessionKind::Demo {
@@ -44,11 +47,16 @@ pub(super) fn of_session(
             store.as_ref().map(|store| store.path_of(agent.unwrap_or(MAIN))).unwrap_or_default()
         }),
         run: Arc::new(move |process: HookProcess| {
-            let (shell, program) = (shell.clone(), program.clone());
+            let (shell, program, programs, keys) = (shell.clone(), program.clone(), programs.clone(), keys.clone());
             async move {
-                match user_program(process) {
-                    Ok(started) => exit_of(shell.run_user_program(started).await),
-                    Err(asked) => asked.exit(program.as_ref()).await,
+                match &process.handler.command {
+                    HookCommand::Callback(id) => HookCallback::of(id.clone(), process).exit(program.as_ref()).await,
+                    HookCommand::Http(request) => http_hooks::exit_of(&request.clone(), process, &keys).await,
+                    HookCommand::Unrunnable { why } => HookExit::Unjudged(why.clone()),
+                    HookCommand::Line(line) => run(&shell, &programs, (UserCommand::Line(line.clone()), process)).await,
+                    HookCommand::Program(words) => {
+                        run(&shell, &programs, (UserCommand::Words(words.clone()), process)).await
+                    }
                 }
             }
             .boxed()
@@ -87,30 +95,44 @@ pub(super) fn of_file(path: &Path, kind: BroughtKind, root: &Path) -> Vec<Brough
         }
         _ => Vec::new(),
     };
-    let handlers = handlers.into_iter();
-    handlers.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root))).collect()
+    let is_plugin = |folder: &&Path| folder.starts_with(root) && folder.join(".claude-plugin").is_dir();
+    let place = RunPlace { root, plugin: path.ancestors().find(is_plugin) };
+    handlers.iter().map(|hook| item(hook, place)).collect()
 }
 
-/// Returns what is started for a hook, or the callback that is asked.
-fn user_program(process: HookProcess) -> Result<UserProgram, HookCallback> {
+/// Returns what a hook of the project is trusted as. Blocks.
+pub(super) fn item(hook: &HookHandler, place: RunPlace<'_>) -> BroughtItem {
+    trusted_as(BroughtKind::Hook, hook.trust_text(), (&hook.command.to_string(), Some(place)))
+}
+
+/// Runs a hook's command where it belongs, if it is what the user trusts.
+async fn run(shell: &Shell, programs: &SetupPrograms, (command, process): (UserCommand, HookProcess)) -> HookExit {
+    let HookProcess { handler, cwd, project, input, stop, first_line } = process;
+    let program = SetupProgram {
+        kind: BroughtKind::Hook,
+        text: handler.trust_text(),
+        command: handler.command.to_string(),
+        plugin: handler.source.plugin.clone(),
+        is_projects: handler.source.is_projects,
+        outside: handler.outside,
+    };
+    let start = match programs.start(program, (cwd, WorksOn::Files, true)).await {
+        Ok(start) => start,
+        Err(why) => return HookExit::Untrusted(format!("a hook does not run ({}): {why}", handler.command.shown())),
+    };
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let project = ("CLAUDE_PROJECT_DIR".to_owned(), text(&process.project));
-    let plugin = process.plugin.as_deref().map(|root| ("CLAUDE_PLUGIN_ROOT".to_owned(), text(root)));
-    Ok(UserProgram {
-        command: match process.command {
-            HookCommand::Line(line) => UserCommand::Line(line),
-            HookCommand::Program(words) => UserCommand::Words(words),
-            HookCommand::Callback(id) => {
-                let HookProcess { input, timeout, stop, .. } = process;
-                return Err(HookCallback { id, input, timeout, stop });
-            }
-        },
-        cwd: process.cwd,
-        variables: std::iter::once(project).chain(plugin).collect(),
-        input: process.input,
-        timeout: process.timeout,
-        stop: process.stop,
-    })
+    let plugin = handler.source.plugin.as_deref().map(|root| ("CLAUDE_PLUGIN_ROOT".to_owned(), text(root)));
+    let program = UserProgram {
+        command,
+        cwd: start.cwd,
+        bounds: start.bounds,
+        variables: std::iter::once(("CLAUDE_PROJECT_DIR".to_owned(), text(&project))).chain(plugin).collect(),
+        input,
+        timeout: handler.timeout,
+        stop,
+        first_line: Some(first_line),
+    };
+    exit_of(shell.run_user_program(program).await)
 }
 
 /// A hook that the calling program runs.
@@ -122,6 +144,10 @@ struct HookCallback {
 }
 
 impl HookCallback {
+    fn of(id: String, HookProcess { handler, input, stop, .. }: HookProcess) -> Self {
+        Self { id, input, timeout: handler.timeout, stop }
+    }
+
     /// Asks the program. What it answers is read as what a command prints. A guard of tools that can no longer be asked
     /// says no.
     async fn exit(self, program: Option<&CallingProgram>) -> HookExit {
@@ -158,6 +184,9 @@ fn exit_of(end: UserProgramEnd) -> HookExit {
         UserProgramEnd::Exited { code, stdout, stderr } => HookExit::Exited { code, stdout, stderr },
         UserProgramEnd::TimedOut => HookExit::TimedOut,
         UserProgramEnd::NotStarted(why) => HookExit::NotStarted(why),
+        UserProgramEnd::WentTooFar => {
+            HookExit::Failed("it was ended for what it put where nothing in the sandbox may write".to_owned())
+        }
         UserProgramEnd::Stopped => HookExit::Stopped,
     }
 }

@@ -13,16 +13,18 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::run_files::{run_files, trusted_as};
+use super::run_files::{RunPlace, run_files, trusted_as};
+use super::setup_programs::{SetupProgram, SetupPrograms, WorksOn};
 use super::sign_in::sign_ins;
 use super::worktrees::AbortOnDrop;
-use super::{Bootstrap, Options, SessionKind, say, secret_variables};
+use super::{Bootstrap, Options, SessionKind, sandbox, say, secret_variables};
 use crate::agent::{SessionEvent, Sink};
 use crate::config::{Config, Environment, MANAGED, Paths, ProjectRoot, SettingSources, SettingsFile, server_lists};
 use crate::definition::{AgentDefinition, NamedServer, Plugin};
 use crate::launched::{CallingProgram, LaunchedProgram, RunningProgram};
 use crate::mcp::{
-    FoundServers, Launch, McpConfig, McpFacts, McpServers, McpSetup, McpSources, PluginServers, ProjectChoice, SignIns,
+    FoundServers, Launch, McpConfig, McpFacts, McpServers, McpSetup, McpSources, McpStart, PluginServers,
+    ProjectChoice, SignIns,
 };
 use crate::message::{Diagnostic, ServerLists, sanitize_line};
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
@@ -128,7 +130,8 @@ impl ConfiguredServers {
     }
 
     fn item(&self, shown: String) -> BroughtItem {
-        trusted_as(BroughtKind::Server, shown, self.sources.project.as_deref())
+        let command = shown.split_once(": ").map_or(shown.as_str(), |(_, command)| command).to_owned();
+        trusted_as(BroughtKind::Server, shown, (&command, self.sources.project.as_deref().map(RunPlace::at)))
     }
 
     /// Knows the servers of these plugins and of no others.
@@ -162,7 +165,7 @@ impl ConfiguredServers {
                 }
             }
             if let (Some(sandbox), Some(root)) = (sandbox, &configured.sources.project) {
-                sandbox.protect(configs.iter().flat_map(|server| run_files(&server.shown, root)));
+                sandbox.protect(configs.iter().flat_map(|server| run_files(&server.shown, RunPlace::at(root))));
             }
             servers.set(configs);
             diagnostics
@@ -194,7 +197,7 @@ fn servers_of(plugin: &Plugin) -> impl Iterator<Item = PluginServers> {
 
 /// Returns the servers of a session, none of which is started yet.
 pub(super) fn of_session(
-    shell: &Shell,
+    (shell, programs): (&Shell, &SetupPrograms),
     (cwd, configured): (&Path, &ConfiguredServers),
     (kind, program): (SessionKind, Option<&CallingProgram>),
     head_start: Duration,
@@ -202,7 +205,7 @@ pub(super) fn of_session(
     if kind == SessionKind::Demo {
         return McpServers::default();
     }
-    let launch = launcher(shell.clone(), cwd.to_path_buf());
+    let launch = launcher((shell.clone(), programs.clone()), cwd.to_path_buf());
     McpServers::new(McpSetup {
         launch,
         head_start,
@@ -240,17 +243,43 @@ impl RunningProgram for Served {
     }
 }
 
-/// Returns what starts servers: below a supervisor, with the variables that commands get and those of their entries.
-pub(super) fn launcher(shell: Shell, cwd: PathBuf) -> Launch {
-    Arc::new(move |command, args, variables| {
-        let (shell, cwd) = (shell.clone(), cwd.clone());
+/// Returns what starts servers: below a supervisor, where they belong, with the variables that commands get and those of
+/// their entries.
+pub(super) fn launcher((shell, programs): (Shell, SetupPrograms), cwd: PathBuf) -> Launch {
+    Arc::new(move |server: McpStart| {
+        let (shell, programs, cwd) = (shell.clone(), programs.clone(), cwd.clone());
         async move {
-            let (program, stream, log) = shell.serve((command, args), variables, cwd).await?;
+            let McpStart { name, shown, command, args, env, is_projects, outside } = server;
+            let program = SetupProgram {
+                kind: BroughtKind::Server,
+                text: format!("{name}: {shown}"),
+                command: shown,
+                plugin: None,
+                is_projects,
+                outside,
+            };
+            let start = programs.start(program, (cwd.clone(), WorksOn::Messages, true)).await;
+            let start = start.map_err(io::Error::other)?;
+            // What was written for the folder means it elsewhere, too.
+            let args = if start.cwd == cwd { args } else { args.into_iter().map(|arg| absolute(arg, &cwd)).collect() };
+            let (program, stream, log) = shell.serve((command, args), env, (start.cwd, &start.bounds)).await?;
             let process = Box::new(Served(program));
             Ok::<_, io::Error>(LaunchedProgram { stream, log: Box::new(log), process })
         }
         .boxed()
     })
+}
+
+/// Returns an argument that names a place in a folder in full.
+fn absolute(arg: String, cwd: &Path) -> String {
+    let is_relative = |text: &str| matches!(text, "." | "..") || text.starts_with("./") || text.starts_with("../");
+    let full = |text: &str| cwd.join(text.trim_start_matches("./")).to_string_lossy().into_owned();
+    match arg.split_once('=') {
+        _ if arg == "." => cwd.to_string_lossy().into_owned(),
+        _ if is_relative(&arg) => full(&arg),
+        Some((option, path)) if option.starts_with('-') && is_relative(path) => format!("{option}={}", full(path)),
+        _ => arg,
+    }
 }
 
 impl Bootstrap {
@@ -283,9 +312,10 @@ pub async fn test_servers(bootstrap: &Bootstrap, name: Option<&str>) -> anyhow::
         name.map_or_else(|| "is configured".to_owned(), |name| format!("{name:?} here"))
     );
     let keys: Vec<String> = bootstrap.services.table.secret_variables().map(str::to_owned).collect();
-    let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
-    let servers =
-        of_session(&shell, (&bootstrap.place.cwd, &bootstrap.servers), (SessionKind::Live, None), Duration::ZERO);
+    let shell = sandbox::shell_beside(bootstrap, &keys);
+    let programs = SetupPrograms::new(bootstrap.library.trust().clone(), bootstrap.place.project.clone());
+    let (place, kind) = ((bootstrap.place.cwd.as_path(), &bootstrap.servers), (SessionKind::Live, None));
+    let servers = of_session((&shell, &programs), place, kind, Duration::ZERO);
     let longest = configs.iter().map(|config| config.start_timeout).max().unwrap_or_default();
     servers.set(configs);
     servers.settled(|_| true, longest + TEST_GRACE).await;

@@ -6,6 +6,7 @@
 mod agents;
 mod allowed;
 mod bootstrap;
+mod command_words;
 mod connection;
 mod demo;
 mod earlier;
@@ -13,6 +14,7 @@ mod external;
 mod foreign;
 mod guards;
 mod hooks;
+mod http_hooks;
 pub mod keyring;
 pub mod keys;
 mod limits;
@@ -30,6 +32,7 @@ mod saved_session;
 pub mod servers;
 mod session_handles;
 mod settings;
+mod setup_programs;
 mod sign_in;
 mod signals;
 mod status_line;
@@ -37,7 +40,7 @@ mod trust;
 mod worktrees;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 use jiff::Zoned;
@@ -78,7 +81,7 @@ use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, Launchers, PromptEnvironment, Reconnect,
     SessionEffort, SessionSkills, Tree, TreeSetup, Unattended,
 };
-use crate::tool::schema_of;
+use crate::tool::{Shell, schema_of};
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
@@ -97,7 +100,7 @@ pub fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Box
 async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let files = bootstrap.files();
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, skills, agent, rules, .. } = bootstrap;
-    let Bootstrap { settings, trust, memory, servers, services, engine, subagents, watch, store, saved, .. } =
+    let Bootstrap { settings, trust, memory, servers, services, engine, subagents, watch, store, saved, shell, .. } =
         bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let disk = paths.as_ref().zip(store.as_ref());
@@ -155,7 +158,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         trusting: Some(rights.trusting),
         servers: rights.servers,
         launchers: Launchers::new(rights.launch_external, &config.launchers),
-        shell: rights.shell,
+        shell: shared(&shell, rights.shell),
         pictures: store.as_ref().map(Store::pictures).unwrap_or_default(),
         copies: rewind::copies(store.as_ref(), paths.as_ref().filter(|_| demo.is_none()), &ground),
     });
@@ -173,6 +176,11 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     };
     let conversation = Conversation::new(tree, approvals, connecting, limits).continuing(earlier);
     Started { conversation: at_front(conversation, &options, (agent, reconnect)), session, kept }
+}
+
+/// Shares how programs are run with what runs them beside the agents.
+fn shared(place: &OnceLock<Shell>, shell: Shell) -> Shell {
+    place.get_or_init(|| shell).clone()
 }
 
 /// Returns the variables that hold keys.

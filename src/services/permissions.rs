@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
+use super::setup_programs::SetupPrograms;
 use super::worktrees::AbortOnDrop;
 use super::{
     ConfiguredServers, Options, SessionHandles, SessionKind, allowed, external, hooks, mcp, sandbox, say, trust,
@@ -77,11 +78,13 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let servers = if options.kind == SessionKind::Live { servers } else { ConfiguredServers::default() };
     // One request waits for them, so that nothing is gained by a late start.
     let head_start = if options.front_end.is_for_programs() { Duration::ZERO } else { mcp::HEAD_START };
-    let running =
-        mcp::of_session(&shell, (&place.cwd, &servers), (options.kind, options.given.program.as_ref()), head_start);
-    let (sources, item_trust) = (servers.sources.clone(), files.library.trust().clone());
-    let launch_external = external::launcher(shell.clone(), sources, item_trust, place.project.as_ref().clone());
-    let hooks = hooks::of_session(&settings, (&shell, options.given.program.as_ref()), (store, place, options.kind));
+    let programs = SetupPrograms::new(files.library.trust().clone(), place.project.clone());
+    let program = options.given.program.as_ref();
+    let running = mcp::of_session((&shell, &programs), (&place.cwd, &servers), (options.kind, program), head_start);
+    let (sources, project) = (servers.sources.clone(), place.project.as_ref().clone());
+    let keys = sources.keys.clone();
+    let launch_external = external::launcher(shell.clone(), sources, programs.clone(), project);
+    let hooks = hooks::of_session(&settings, (&shell, programs, keys), program, (store, place, options.kind));
     let found = trust::TrustParts {
         trust,
         rules,

@@ -66,6 +66,18 @@ pub(super) async fn shell(
     }
 }
 
+/// Returns how programs of a project are run beside a session: in a sandbox of their own, where there is one.
+pub(super) fn shell_beside(bootstrap: &Bootstrap, keys: &[String]) -> Shell {
+    let Bootstrap { options, config, paths, ground, .. } = bootstrap;
+    let shell = Shell::new(&options.program, &config.tool_environment, keys);
+    let is_untested = cfg!(target_os = "macos") && !config.sandbox.untested_macos;
+    let Some(paths) = paths.as_ref().filter(|_| ground.is_project && !is_untested) else { return shell };
+    match of_session(&config.sandbox, paths, &ground.root, Default::default()) {
+        Ok(sandbox) => shell.with_sandbox(sandbox),
+        Err(_) => shell,
+    }
+}
+
 /// Returns why commands have no sandbox here; `None` if they have one.
 pub async fn why_no_sandbox(bootstrap: &Bootstrap) -> Option<String> {
     let Bootstrap { options, config, paths, ground, .. } = bootstrap;

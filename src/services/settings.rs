@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::run_files::{run_files, trusted_as};
+use super::hooks;
+use super::run_files::{RunPlace, run_files, trusted_as};
 use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
 use crate::definition::skill::SkillLimits;
@@ -56,8 +57,18 @@ fn variable_item((name, value): &(String, String)) -> BroughtItem {
     BroughtItem::new(BroughtKind::Variable, format!("{name}={value}"))
 }
 
+/// Returns what the user trusts who trusts a status line.
+pub(super) fn status_line_text(line: &StatusLineCommand) -> String {
+    let outside = if line.outside == Some(true) { " [outside the sandbox]" } else { "" };
+    format!("status line{outside}: {}", line.command)
+}
+
 fn status_line_item(line: &StatusLineCommand, root: &Path) -> BroughtItem {
-    trusted_as(BroughtKind::Hook, format!("status line: {}", line.command), Some(root))
+    trusted_as(BroughtKind::Hook, status_line_text(line), (&line.command, Some(RunPlace::at(root))))
+}
+
+fn hook_item(hook: &HookHandler, root: &Path) -> BroughtItem {
+    hooks::item(hook, RunPlace { root, plugin: hook.source.plugin.as_deref() })
 }
 
 impl SessionSettings {
@@ -141,13 +152,13 @@ impl SessionSettings {
     /// Returns the hooks of plugins that lie in the project. Blocks.
     pub(super) fn brought_in_plugins(&self, root: &Path) -> Vec<BroughtItem> {
         let hooks = self.hooks.iter().filter(|hook| hook.source.is_projects && hook.source.plugin.is_some());
-        hooks.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root))).collect()
+        hooks.map(|hook| hook_item(hook, root)).collect()
     }
 
     /// Returns what of this the project brings that acts. Blocks.
     pub(super) fn brought(&self, root: &Path) -> Vec<BroughtItem> {
         let hooks = self.hooks.iter().filter(|hook| hook.source.is_projects);
-        let hooks = hooks.map(|hook| trusted_as(BroughtKind::Hook, hook.trust_text(), Some(root)));
+        let hooks = hooks.map(|hook| hook_item(hook, root));
         let variables = self.variables.iter().filter(|said| said.is_projects);
         let variables = variables.map(|said| variable_item(&said.value));
         let line = self.status_lines.iter().filter(|said| said.is_projects);
@@ -165,20 +176,20 @@ impl SessionSettings {
         set
     }
 
-    /// Returns the commands that may write the foot of the screen, the strongest first, each with what has to be trusted
-    /// for it; none where hooks are switched off.
-    pub(super) fn status_lines(&self, root: &Path) -> Vec<(StatusLineCommand, Option<BroughtItem>)> {
+    /// Returns the commands that may write the foot of the screen, the strongest first, and whether each comes with the
+    /// project; none where hooks are switched off.
+    pub(super) fn status_lines(&self) -> Vec<(StatusLineCommand, bool)> {
         let is_off =
             |is_projects| self.reach.none || self.reach.only_managed || is_projects && self.reach.without_projects;
         let on = self.status_lines.iter().filter(|said| !is_off(said.is_projects));
-        on.map(|said| (said.value.clone(), said.is_projects.then(|| status_line_item(&said.value, root)))).collect()
+        on.map(|said| (said.value.clone(), said.is_projects)).collect()
     }
 
     /// Returns the programs and scripts of the project that hooks and status lines run. Blocks.
     pub(super) fn run_files(&self, root: &Path) -> BTreeSet<PathBuf> {
-        let hooks = self.hooks.iter().map(|hook| hook.command.to_string());
-        let lines = hooks.chain(self.status_lines.iter().map(|said| said.value.command.clone()));
-        lines.flat_map(|line| run_files(&line, root)).collect()
+        let hooks = self.hooks.iter().map(|hook| (hook.command.to_string(), hook.source.plugin.as_deref()));
+        let lines = hooks.chain(self.status_lines.iter().map(|said| (said.value.command.clone(), None)));
+        lines.flat_map(|(line, plugin)| run_files(&line, RunPlace { root, plugin })).collect()
     }
 
     /// Returns the model that the user's or the organization's settings name.

@@ -1,17 +1,20 @@
 //! The user's own status line: a command of the settings that is told of the session and writes rows.
 //!
 //! Owns what it is told, and its limits. Leaves when it runs to `app`. Source of the format: the reference of Claude Code's
-//! status line. Invariant: a project's command runs only once the user trusts it.
+//! status line. Invariant: a project's command runs only as the user trusts it.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Bootstrap, SessionKind, secret_variables};
+use super::settings::status_line_text;
+use super::setup_programs::{SetupProgram, SetupPrograms, WorksOn};
+use super::{Bootstrap, SessionKind};
 use crate::config::StatusLineCommand;
 use crate::message::sanitize;
-use crate::permission::{BroughtItem, ItemTrust};
+use crate::permission::BroughtKind;
 use crate::session::MAIN;
 use crate::tool::{Shell, UserCommand, UserProgram, UserProgramEnd};
 
@@ -23,10 +26,11 @@ const MAX_ROWS: usize = 3;
 /// Runs the command.
 #[derive(Clone)]
 pub struct StatusLineRunner {
-    /// The strongest first, each with what the user has to trust for it.
-    lines: Vec<(StatusLineCommand, Option<BroughtItem>)>,
-    trust: ItemTrust,
-    shell: Shell,
+    /// The strongest first, and whether each comes with the project.
+    lines: Vec<(StatusLineCommand, bool)>,
+    programs: SetupPrograms,
+    /// That of the session, once it has started.
+    shell: Arc<OnceLock<Shell>>,
     /// What it is told that stays the same.
     session: Map<String, Value>,
     cwd: std::path::PathBuf,
@@ -37,13 +41,11 @@ impl StatusLineRunner {
     /// Returns what runs the command of the settings; `None` if they have none.
     #[must_use]
     pub fn of(bootstrap: &Bootstrap) -> Option<Self> {
-        let lines = bootstrap.settings.status_lines(&bootstrap.place.project);
+        let lines = bootstrap.settings.status_lines();
         if lines.is_empty() || bootstrap.options.kind != SessionKind::Live {
             return None;
         }
-        let keys = secret_variables(&bootstrap.services, &bootstrap.config);
-        let shell = Shell::new(&bootstrap.options.program, &bootstrap.config.tool_environment, &keys);
-        shell.set_variables(bootstrap.settings.variables(&bootstrap.trust));
+        let shell = bootstrap.shell.clone();
         let (cwd, project) =
             (bootstrap.place.cwd.as_ref().clone(), bootstrap.place.origin.to_string_lossy().into_owned());
         let store = bootstrap.store.as_ref();
@@ -58,23 +60,40 @@ impl StatusLineRunner {
             "output_style": {"name": "default"},
         });
         let session = if let Value::Object(fields) = told { fields } else { Map::new() };
-        let trust = bootstrap.library.trust().clone();
-        Some(Self { lines, trust, shell, session, cwd, project })
+        let programs = SetupPrograms::new(bootstrap.library.trust().clone(), bootstrap.place.project.clone());
+        Some(Self { lines, programs, shell, session, cwd, project })
     }
 
     /// Tells it of the session, of these fields beside those that stay the same, and returns its rows: none if it fails, or
     /// waits for the user's trust.
     pub async fn run(&self, fields: Map<String, Value>) -> Vec<String> {
-        let is_trusted = |item: &Option<BroughtItem>| item.as_ref().is_none_or(|item| self.trust.has(item));
-        let Some((line, _)) = self.lines.iter().find(|(_, item)| is_trusted(item)) else { return Vec::new() };
+        let Some(shell) = self.shell.get() else { return Vec::new() };
+        let mut first = None;
+        for (line, is_projects) in &self.lines {
+            let program = SetupProgram {
+                kind: BroughtKind::Hook,
+                text: status_line_text(line),
+                command: line.command.clone(),
+                plugin: None,
+                is_projects: *is_projects,
+                outside: line.outside,
+            };
+            if let Ok(start) = self.programs.start(program, (self.cwd.clone(), WorksOn::Messages, false)).await {
+                first = Some((line, start));
+                break;
+            }
+        }
+        let Some((line, start)) = first else { return Vec::new() };
         let told: Map<String, Value> = self.session.clone().into_iter().chain(fields).collect();
-        let end = self.shell.run_user_program(UserProgram {
+        let end = shell.run_user_program(UserProgram {
             command: UserCommand::Line(line.command.clone()),
-            cwd: self.cwd.clone(),
+            cwd: start.cwd,
+            bounds: start.bounds,
             variables: vec![("CLAUDE_PROJECT_DIR".to_owned(), self.project.clone())],
             input: format!("{}\n", Value::Object(told)).into_bytes(),
             timeout: TIMEOUT,
             stop: CancellationToken::new(),
+            first_line: None,
         });
         let UserProgramEnd::Exited { code: Some(0), stdout, .. } = end.await else { return Vec::new() };
         let indent = " ".repeat(usize::from(line.padding));

@@ -31,6 +31,8 @@ use crate::tool::Shell;
 const MAX_NAMED: usize = 3;
 /// What is watched while the program runs.
 const WATCHED: [BroughtKind; 4] = [BroughtKind::Agent, BroughtKind::Skill, BroughtKind::Command, BroughtKind::Memory];
+/// What is looked at anew whenever something of it has changed.
+const RUN: [BroughtKind; 3] = [BroughtKind::Hook, BroughtKind::Program, BroughtKind::Server];
 
 /// Finds out what the folder brings, and whether the user trusts all of it.
 pub(super) fn look(
@@ -173,6 +175,7 @@ pub(super) async fn attend(
     let mut watched = Watched { found, project, in_plugins, kept, permissions, sink: sink.clone() };
     let (words, mut waiting) = mpsc::unbounded_channel();
     let files = watched.found.files.clone();
+    let items = files.library.trust().clone();
     let (mut agents, mut skills) = (files.library.brought_changes(), files.skills.brought_changes());
     let mut memory = watched.found.memory.held_changes();
     handles.trusting = Some(tokio::spawn(async move {
@@ -190,6 +193,7 @@ pub(super) async fn attend(
                 Ok(()) = agents.changed() => {}
                 Ok(()) = skills.changed() => {}
                 Ok(()) = memory.changed() => {}
+                () = items.refused() => {}
                 changes = files.plugins.changes() => {
                     watched.use_plugins(&changes).await;
                     continue;
@@ -230,11 +234,20 @@ struct Watched {
 }
 
 impl Watched {
-    /// Takes in the agent files, skills and commands that are there now, and their hooks.
+    /// Takes in the agent files, skills and commands that are there now, and what hooks, status lines and servers run.
     async fn list(&mut self, files: Vec<BroughtItem>) {
         let (named, project) = (files.clone(), self.project.clone());
-        let acts = spawn_blocking(move || acts_of(&named, &project)).await.unwrap_or_default();
-        let others = self.found.trust.brings.iter().filter(|item| !WATCHED.contains(&item.kind)).cloned();
+        let (settings, servers) = (self.found.settings.clone(), self.found.servers.clone());
+        let looking = spawn_blocking(move || {
+            let acts = acts_of(&named, &project).into_iter();
+            let in_plugins = settings.brought_in_plugins(&project).into_iter().chain(servers.brought_in_plugins());
+            let in_plugins = in_plugins.collect();
+            (acts.chain(settings.brought(&project)).chain(servers.brought()).collect::<Vec<_>>(), in_plugins)
+        });
+        let Ok((acts, in_plugins)) = looking.await else { return };
+        self.in_plugins = in_plugins;
+        let is_seen_anew = |item: &&BroughtItem| WATCHED.contains(&item.kind) || RUN.contains(&item.kind);
+        let others = self.found.trust.brings.iter().filter(|item| !is_seen_anew(item)).cloned();
         let brings = others.chain(files).chain(acts).collect();
         self.set_brings(brings);
     }

@@ -59,6 +59,7 @@ pub use input::schema_of;
 pub use limit::bound_text;
 pub use lsp::LanguageServers;
 pub use pdf::read_document_if_asked;
+pub use process::inside::ProgramBounds;
 pub use process::supervisor::supervise_if_asked;
 pub use process::user_program::{UserCommand, UserProgram, UserProgramEnd};
 pub use process::{ServedProgram, Shell};

@@ -24,6 +24,19 @@ use crate::tool::{SandboxUse, ToolContext};
 /// How long a command that does nothing may take inside before the sandbox counts as unavailable.
 const CHECK_LIMIT: Duration = Duration::from_secs(10);
 
+/// What a program of the user's set-up may touch: a hook, what fills the status line, a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProgramBounds {
+    /// All that the user may touch.
+    Outside,
+    /// What commands in the sandbox may touch that work in this project, where there is a sandbox.
+    Inside {
+        project: PathBuf,
+        /// Whether it has the network of this machine, and not only the hosts that commands may reach.
+        has_network: bool,
+    },
+}
+
 /// What a command runs in.
 #[derive(Debug)]
 pub(in crate::tool) struct Inside {
@@ -42,18 +55,34 @@ impl Inside {
     pub(in crate::tool) async fn of(shell: &Shell, context: &ToolContext) -> Option<Self> {
         match context.sandbox {
             SandboxUse::Outside => None,
-            SandboxUse::ReadOnly => Self::around(shell, (&context.project, false), &context.hosts).await,
-            SandboxUse::ReadWrite => Self::around(shell, (&context.project, true), &context.hosts).await,
+            SandboxUse::ReadOnly => Self::around(shell, (&context.project, false), &context.hosts, false).await,
+            SandboxUse::ReadWrite => Self::around(shell, (&context.project, true), &context.hosts, false).await,
+        }
+    }
+
+    /// Returns the sandbox of a program of the user's set-up; `None` if it runs in none.
+    pub(super) async fn of_program(shell: &Shell, bounds: &ProgramBounds) -> Option<Self> {
+        match bounds {
+            ProgramBounds::Outside => None,
+            ProgramBounds::Inside { project, has_network } => {
+                Self::around(shell, (&Arc::new(project.clone()), true), &[], *has_network).await
+            }
         }
     }
 
     /// Returns the sandbox of a command that only reads, in the project; `None` where there is none.
     pub(in crate::tool) async fn reading(shell: &Shell, project: &Arc<PathBuf>) -> Option<Self> {
-        Self::around(shell, (project, false), &[]).await
+        Self::around(shell, (project, false), &[], false).await
     }
 
-    /// Returns the sandbox of a command that works in a project, writes there or not, and may reach some hosts.
-    async fn around(shell: &Shell, (project, writes): (&Arc<PathBuf>, bool), hosts: &[HostPort]) -> Option<Self> {
+    /// Returns the sandbox of a command that works in a project, writes there or not, and may reach some hosts, or all if it
+    /// `has_network`.
+    async fn around(
+        shell: &Shell,
+        (project, writes): (&Arc<PathBuf>, bool),
+        hosts: &[HostPort],
+        has_network: bool,
+    ) -> Option<Self> {
         let project = project.clone();
         let sandbox = shell.sandbox().cloned()?;
         shell.check_sandbox().await;
@@ -61,9 +90,10 @@ impl Inside {
             return None;
         }
         let hosts = sandbox.hosts().with(hosts);
-        let environment = with(shell.environment(), sandbox.variables());
+        let environment = with(shell.environment(), sandbox.variables(has_network));
         let judging = move || {
             let policy = policy_of(&sandbox, &project, writes).ok()?;
+            let policy = SandboxPolicy { has_network: policy.has_network || has_network, ..policy };
             Some(Self { policy, environment, hosts, sandbox, project, writes })
         };
         tokio::task::spawn_blocking(judging).await.ok()?
@@ -95,7 +125,8 @@ impl Inside {
                 self.sandbox.prepare(&self.project, git_dirs(&self.project).as_ref());
             }
             let policy = if self.policy.is_outdated() {
-                policy_of(&self.sandbox, &self.project, self.writes)?
+                let policy = policy_of(&self.sandbox, &self.project, self.writes)?;
+                SandboxPolicy { has_network: self.policy.has_network, ..policy }
             } else {
                 self.policy.clone()
             };

@@ -1,7 +1,8 @@
 //! Programs that the user has written down to be run beside the agents: hooks, and what fills the status line.
 //!
 //! Owns their time, and what is kept of their output. Leaves what they mean to others. Invariants: they get the environment
-//! of commands, which holds no keys of ours; when a run returns, everything that the program has started is gone.
+//! of commands, which holds no keys of ours; when a run returns, everything that the program has started is gone; one that
+//! belongs in the sandbox never runs outside while there is one.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,22 +11,28 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::command_watch::look_before;
+use super::command_watch::{CommandWatch, look_before};
+use super::inside::{Inside, ProgramBounds};
 use super::{Group, ProgramLaunch, Shell, with};
 use crate::program::SearchPath;
+use crate::sandbox::SandboxProxy;
 
 /// Bytes that are kept of each output.
 const OUTPUT_BYTES: usize = 1 << 20;
+/// Characters of a program by which people are told of it.
+const NAME_CHARS: usize = 80;
 /// How long output may still arrive after the program has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct UserProgram {
     pub command: UserCommand,
     pub cwd: PathBuf,
+    pub bounds: ProgramBounds,
     /// Added to the environment of commands.
     pub variables: Vec<(String, String)>,
     /// What it reads on its standard input.
@@ -33,6 +40,8 @@ pub struct UserProgram {
     pub timeout: Duration,
     /// Gives it up.
     pub stop: CancellationToken,
+    /// Where its first line of output goes as soon as it is there.
+    pub first_line: Option<oneshot::Sender<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,15 +63,23 @@ pub enum UserProgramEnd {
     },
     TimedOut,
     NotStarted(String),
+    /// It was ended for what it put where nothing in the sandbox may write.
+    WentTooFar,
     /// It was given up.
     Stopped,
 }
 
 impl Shell {
-    /// Runs a program outside of the sandbox, and ends it with everything it has started once its time is up.
+    /// Runs a program within its bounds, and ends it with everything it has started once its time is up.
     pub async fn run_user_program(&self, program: UserProgram) -> UserProgramEnd {
-        let UserProgram { command, cwd, variables, input, timeout: limit, stop } = program;
+        let UserProgram { command, cwd, bounds, variables, input, timeout: limit, stop, first_line } = program;
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let name = match &command {
+            UserCommand::Line(line) => line.clone(),
+            UserCommand::Words(words) => words.join(" "),
+        };
+        let name = format!("`{}`", name.split_whitespace().collect::<Vec<_>>().join(" "));
+        let name: String = name.chars().take(NAME_CHARS).collect();
         let words: Vec<OsString> = match command {
             UserCommand::Line(line) => {
                 let shell = SearchPath::of_process(&[]).find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
@@ -70,33 +87,54 @@ impl Shell {
             }
             UserCommand::Words(words) => words.into_iter().map(OsString::from).collect(),
         };
-        let environment = with(self.environment(), variables);
         let deadline = Instant::now() + limit;
-        let launch = ProgramLaunch { words, cwd, environment, policy: None, input };
-        look_before(self).await;
+        let starting = async {
+            let (environment, policy, hosts, watch) = match Inside::of_program(self, &bounds).await {
+                Some(inside) => {
+                    let (inside, watch) = inside.enter(&name, false).await?;
+                    (inside.environment, Some(inside.policy), Some(inside.hosts), watch)
+                }
+                None => {
+                    look_before(self).await;
+                    (self.environment(), None, None, CommandWatch::Unwatched)
+                }
+            };
+            let launch = ProgramLaunch { words, cwd, environment: with(environment, variables), policy, input };
+            let mut running = start(self, launch, watch, first_line).await?;
+            let listener = running.group.take_listener();
+            let proxy = hosts.zip(listener).and_then(|(hosts, listener)| SandboxProxy::serve(listener, hosts).ok());
+            io::Result::Ok((running, proxy))
+        };
         let started = tokio::select! {
             biased;
             () = stop.cancelled() => return UserProgramEnd::Stopped,
-            started = start(self, launch) => started,
+            started = starting => started,
         };
         match started {
-            Ok(running) => running.follow(deadline, &stop).await,
+            Ok((running, _proxy)) => running.follow(deadline, &stop).await,
             Err(error) => UserProgramEnd::NotStarted(error.to_string()),
         }
     }
 }
 
-async fn start(shell: &Shell, launch: ProgramLaunch) -> io::Result<Running> {
+async fn start(
+    shell: &Shell,
+    launch: ProgramLaunch,
+    watch: CommandWatch,
+    first_line: Option<oneshot::Sender<String>>,
+) -> io::Result<Running> {
     let ((output, ours), (errors, theirs)) = (io::pipe()?, io::pipe()?);
     let group = Group::launch(shell, launch, [ours, theirs]).await?;
     let kept = |reader: io::PipeReader| Ok::<_, io::Error>(Kept::of(Receiver::from_owned_fd(reader.into())?));
-    Ok(Running { group, output: kept(output)?, errors: kept(errors)? })
+    Ok(Running { group, output: kept(output)?, errors: kept(errors)?, watch, first_line })
 }
 
 struct Running {
     group: Group,
     output: Kept,
     errors: Kept,
+    watch: CommandWatch,
+    first_line: Option<oneshot::Sender<String>>,
 }
 
 impl Running {
@@ -106,15 +144,16 @@ impl Running {
                 biased;
                 () = stop.cancelled() => break Err(UserProgramEnd::Stopped),
                 () = sleep_until(deadline) => break Err(UserProgramEnd::TimedOut),
+                () = self.watch.goes_too_far() => break Err(UserProgramEnd::WentTooFar),
                 status = self.group.wait() => break Ok(status.and_then(|status| status.code())),
-                () = self.output.read(), if self.output.is_open => {}
+                () = self.output.read(), if self.output.is_open => self.tell_first_line(),
                 () = self.errors.read(), if self.errors.is_open => {}
             }
         };
         if status.is_ok() {
             let _ = timeout(DRAIN, async { tokio::join!(self.output.read_on(), self.errors.read_on()) }).await;
         }
-        let Self { mut group, output: mut stdout, errors: mut stderr } = self;
+        let Self { mut group, output: mut stdout, errors: mut stderr, watch, .. } = self;
         {
             // What is to end may still print, and blocks if nobody reads that.
             let reading = async {
@@ -126,9 +165,19 @@ impl Running {
                 () = reading => {}
             }
         }
+        watch.end().await;
         match status {
             Ok(code) => UserProgramEnd::Exited { code, stdout: stdout.text(), stderr: stderr.text() },
             Err(end) => end,
+        }
+    }
+
+    /// Hands on the first line of output once it is whole.
+    fn tell_first_line(&mut self) {
+        let Some(end) = memchr::memchr(b'\n', &self.output.bytes) else { return };
+        if let Some(first_line) = self.first_line.take() {
+            // Nobody may be waiting for it any more.
+            let _ = first_line.send(String::from_utf8_lossy(&self.output.bytes[..end]).into_owned());
         }
     }
 }

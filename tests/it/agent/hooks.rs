@@ -39,7 +39,7 @@ fn hooks_of(
     let run: RunHook = Arc::new(move |process: HookProcess| {
         let input: Value = serde_json::from_slice(&process.input).unwrap();
         heard.lock().unwrap().push(input.clone());
-        let exit = run(&input, &process.command.to_string());
+        let exit = run(&input, &process.handler.command.to_string());
         Box::pin(async move { exit })
     });
     let transcript = Arc::new(|agent: Option<&str>| PathBuf::from(format!("/log/{}.jsonl", agent.unwrap_or("main"))));
@@ -56,7 +56,7 @@ fn on(events: &[(&str, &str)]) -> Value {
     Value::Object(events.iter().map(of).collect())
 }
 
-fn ended(code: i32, stdout: &str, stderr: &str) -> HookExit {
+pub(crate) fn ended(code: i32, stdout: &str, stderr: &str) -> HookExit {
     HookExit::Exited { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned() }
 }
 
@@ -72,14 +72,14 @@ fn bash(command: &str) -> Value {
     json!({"call": "Bash", "input": {"command": command}})
 }
 
-fn with_hooks(provider: Arc<Scripted>, hooks: Hooks) -> Parts {
+pub(crate) fn with_hooks(provider: Arc<Scripted>, hooks: Hooks) -> Parts {
     let mut parts = Parts::new(provider);
     parts.hooks = hooks;
     parts
 }
 
 /// The ends of an agent's calls: what the screen shows behind them.
-fn summaries(session: &Session, agent: AgentId) -> Vec<String> {
+pub(crate) fn summaries(session: &Session, agent: AgentId) -> Vec<String> {
     let ended = session.of(agent).filter_map(|kind| match kind {
         EventKind::Tool(ToolEvent::Ended { summary, .. }) => Some(summary.clone()),
         _ => None,
@@ -87,7 +87,7 @@ fn summaries(session: &Session, agent: AgentId) -> Vec<String> {
     ended.collect()
 }
 
-fn ends(session: &Session) -> Vec<(AgentId, HookEnd)> {
+pub(crate) fn ends(session: &Session) -> Vec<(AgentId, HookEnd)> {
     let ran = session.seen.iter().filter_map(|event| match &event.kind {
         EventKind::Hook { ran } => Some((event.agent, ran.end)),
         _ => None,

@@ -21,6 +21,7 @@ mod depth;
 mod draft;
 mod effort;
 mod fallback;
+mod hook_answers;
 mod hook_words;
 pub(crate) mod hooks;
 mod isolation;

@@ -38,6 +38,7 @@ mod providers;
 mod rate_limit;
 mod ruling;
 mod services;
+mod setup_programs;
 mod skills;
 mod traps;
 mod trust;

@@ -55,7 +55,7 @@ pub(super) fn in_process(heard: &Heard, gate: &Arc<tokio::sync::Notify>) -> McpS
         head_start: Duration::ZERO,
         sources: belvedere::mcp::McpSources::default(),
         sign_ins: SignIns::default(),
-        launch: Arc::new(move |command, _, _| {
+        launch: Arc::new(move |belvedere::mcp::McpStart { command, .. }| {
             let (heard, gate) = (heard.clone(), gate.clone());
             async move {
                 let (ours, theirs) = UnixStream::pair()?;
@@ -76,6 +76,8 @@ pub(super) fn config(name: &str, command: &str) -> McpConfig {
         scope: McpScope::User,
         way: McpWay::Stdio { command: command.to_owned(), args: Vec::new(), env: Vec::new() },
         shown: command.to_owned(),
+        is_projects: false,
+        outside: None,
         call_timeout: Duration::from_mins(1),
         start_timeout: Duration::from_secs(20),
         off: None,

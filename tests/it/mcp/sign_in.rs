@@ -219,7 +219,7 @@ fn servers(folder: &Path, config: McpConfig) -> (McpServers, Learned) {
             learn: Some(Arc::new(move |token| told.lock().unwrap().push(token.to_owned()))),
             open_browser: None,
         },
-        launch: Arc::new(|_, _, _| panic!("it is no program")),
+        launch: Arc::new(|_| panic!("it is no program")),
     });
     servers.set(vec![config]);
     (servers, learned)

@@ -59,11 +59,15 @@ pub(super) fn hooks(bytes: &[u8]) {
         HookCommand::Line(line) => words(line).unwrap_or_else(|| vec![line.clone()]),
         HookCommand::Program(words) => words.clone(),
         HookCommand::Callback(_) => unreachable!("files name none"),
+        HookCommand::Http(request) => vec!["http".to_owned(), format!("{request:?}")],
+        HookCommand::Unrunnable { why } => vec!["does not run".to_owned(), why.clone()],
     };
     let shown: Vec<_> = handlers
         .iter()
         .take(40)
-        .map(|hook| (hook.trust_text(), (hook.event, hook.matcher_text.clone(), meaning(hook))))
+        .map(|hook| {
+            (hook.trust_text(), (hook.event, hook.matcher_text.clone(), hook.outside == Some(true), meaning(hook)))
+        })
         .collect();
     assert_told_apart(&shown);
 }

@@ -168,6 +168,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         plugins: Arc::default(),
         saved: None,
         watch: belvedere::sandbox::PlaceWatch::default(),
+        shell: Arc::default(),
         engine: None,
         options: Options {
             resume: None,
