@@ -21,7 +21,7 @@ use crate::message::format::counted;
 use crate::message::{
     LoadedSkill, SkillHooks, SkillPiece, ToolCall, ToolInput, sanitize, sanitize_line, without_speakers,
 };
-use crate::permission::{Places, Rule, RuleEffect, RuleOrigin, RuleSet};
+use crate::permission::{Places, Rule, RuleEffect, RuleOrigin, RuleSet, shell_words};
 use crate::tool::{ToolOutput, bound_text};
 
 /// Characters of what one command says, or one file holds.
@@ -173,12 +173,29 @@ fn rules_of(agent: &Agent, skill: &LoadedSkill) -> RuleSet {
 fn rules_of_entries(agent: &Agent, skill: &LoadedSkill, counts: fn(&str) -> bool) -> RuleSet {
     let places = Places { project: &agent.place.project, home: None };
     let rule = |entry: &String| Rule::parse(entry, places, |tool| agent.tools.kind_of(tool));
+    let is_lent = |rule: &Rule| rule.is_clear() && (skill.is_users || !names_file_of(&agent.place.project, rule));
     let entries = skill.allowed_tools.iter().filter(|entry| counts(entry));
-    let rules = entries.map(rule).filter(Rule::is_clear);
+    let rules = entries.map(rule).filter(is_lent);
     let origin = RuleOrigin::Settings(skill.path.clone());
     // In doubt, what is to be kept away is.
     let denied = skill.disallowed_tools.iter().map(rule);
     RuleSet::default().with(RuleEffect::Deny, &origin, denied).with(RuleEffect::Allow, &origin, rules)
+}
+
+/// Returns `true` if a rule about commands names a file of the project. What that holds is no part of what the user has
+/// trusted of a project's skill, and so it runs as any other command does: in the sandbox, or once you are asked.
+fn names_file_of(project: &Path, rule: &Rule) -> bool {
+    let Some((tool, scope)) = rule.text().split_once('(') else { return false };
+    let words = shell_words(scope);
+    // Branches and repositories have such names, too.
+    let names_others = matches!(words.first().map(String::as_str), Some("git" | "gh"));
+    let is_file = |word: &String| {
+        let path = project.join(word.trim_end_matches(['*', ':', ')']));
+        // What is not there yet may be there when it is run.
+        let may_come = word.contains('/') && !word.contains("://") && !names_others;
+        path.starts_with(project) && path != project && (path.exists() || may_come)
+    };
+    tool == "Bash" && words.iter().any(is_file)
 }
 
 impl SkillText {

@@ -103,6 +103,21 @@ async fn a_command_that_is_not_allowed_asks_and_what_is_allowed_ends_with_the_tu
 }
 
 #[tokio::test]
+async fn a_projects_skill_lends_no_word_for_a_script_that_nobody_was_shown() {
+    let heads = ["sh tools/x.sh:*", "tools/x.sh", "bash ./tools/later.sh *", "git commit:*"];
+    for (at, rule) in heads.into_iter().enumerate() {
+        let body = format!("---\nallowed-tools: Bash({rule}), Bash(touch:*)\n---\n!`sh tools/x.sh`");
+        let (mut session, _) = session(&[(".claude/commands/go.md", &body), ("tools/x.sh", "touch made.txt\n")], None);
+        session.say("/go");
+        let (id, asked) = session.wait(asked_about).await;
+        assert!(asked.contains("sh tools/x.sh"), "{at}: {asked}");
+        session.send(Command::Answer { id, answer: Answer::No { comment: None } });
+        session.ended(AgentId::MAIN).await;
+        session.quit().await;
+    }
+}
+
+#[tokio::test]
 async fn only_the_users_own_words_call_and_only_what_they_may_call() {
     let files = [
         (".claude/skills/hidden/SKILL.md", "---\nuser-invocable: false\n---\nSECRET"),
