@@ -3,6 +3,7 @@
 //! Owns seeing through wrappers, shells and builtins. Leaves the grammar to `syntax`, the table of programs to `table`, and what
 //! a rule says of it to `pattern`. Invariant: what may run and is not among the commands is told, as a reason or as a text.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commands::{base_name, is_assignment, only_wraps};
@@ -46,6 +47,8 @@ const READS_CODE: &str = "a shell in it runs what it reads";
 pub(super) struct ShellCommand {
     pub(super) words: Vec<Word>,
     pub(super) behind: Behind,
+    /// Where programs are named behind its own name, by their names, if they may run.
+    pub(super) named: BTreeMap<String, Vec<usize>>,
     /// Whether it does nothing but run others that are among the commands.
     pub(super) only_wraps: bool,
 }
@@ -165,7 +168,12 @@ impl ShellLine {
     }
 
     fn push(&mut self, words: Vec<Word>, behind: Behind, only_wraps: bool) {
-        self.commands.push(ShellCommand { words, behind, only_wraps });
+        let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let others = words.iter().enumerate().skip(1).filter(|_| behind != Behind::Nothing);
+        for (at, program) in others.filter_map(|(at, word)| Some((at, program_of(word)?))) {
+            named.entry(program).or_default().push(at);
+        }
+        self.commands.push(ShellCommand { words, behind, named, only_wraps });
     }
 
     /// Takes words as code, as `eval` does.

@@ -8,6 +8,7 @@ use super::grants::shell_words;
 use super::line::{Behind, ShellCommand, ShellLine};
 use super::syntax::{ANY, NAMES, Word};
 
+const GIVEN: &str = "it gives that command to a program that may run it";
 const UNKNOWN: &str = "some of its words are known only at run time";
 /// Starts of a form that are tried behind options.
 const MAX_STARTS: usize = 100;
@@ -74,19 +75,15 @@ impl CommandPattern {
         let Some(name) = self.head.first().filter(|_| own != Match::Yes && command.behind != Behind::Nothing) else {
             return own;
         };
-        let begins = (1..command.words.len()).filter(|at| is_program(&command.words[*at], name));
+        let most = if command.behind == Behind::Surely { Match::Yes } else { Match::Maybe(GIVEN) };
         let mut behind = Match::No;
-        for (tried, at) in begins.enumerate() {
-            if tried > MAX_STARTS {
-                behind = behind.max(Match::Maybe("it is too long"));
+        for (tried, at) in command.named.get(name).into_iter().flatten().enumerate() {
+            let hit = if tried > MAX_STARTS { Match::Maybe(UNKNOWN) } else { self.of_words(&command.words[*at..]) };
+            behind = behind.max(if hit == Match::No { hit } else { hit.min(most) });
+            if behind == most || tried > MAX_STARTS {
                 break;
             }
-            behind = behind.max(self.of_words(&command.words[at..]));
         }
-        let behind = match (behind, command.behind) {
-            (Match::Yes, Behind::Perhaps) => Match::Maybe("it gives that command to a program that may run it"),
-            (behind, _) => behind,
-        };
         own.max(behind)
     }
 
@@ -120,13 +117,17 @@ impl CommandPattern {
             Tail::Form(form) => {
                 let mut best = Match::No;
                 for (at, word) in words.iter().enumerate().take(MAX_STARTS) {
-                    best = best.max(compare(form, &shapes(&words[at..])));
+                    best = best.max(compare_words(form, &words[at..]));
                     let is_value = at > 0 && words[at - 1].text.starts_with('-');
                     if best == Match::Yes || !(word.text.starts_with('-') || is_value) {
                         return best;
                     }
                 }
-                if words.is_empty() { compare(form, "") } else { best }
+                match words.len() {
+                    0 => compare(form, ""),
+                    1..=MAX_STARTS => best,
+                    _ => best.max(Match::Maybe(UNKNOWN)),
+                }
             }
         }
     }
@@ -188,6 +189,12 @@ fn head_of(text: &str) -> Vec<String> {
 /// Returns `true` for a word in whose place nothing may stand.
 fn may_vanish(word: &Word) -> bool {
     !word.is_literal() && word.shape.chars().all(|c| c == ANY)
+}
+
+fn compare_words(form: &str, words: &[Word]) -> Match {
+    let is_known = words.iter().all(Word::is_literal);
+    let length: usize = words.iter().map(|word| word.shape.len()).sum();
+    if !is_known && length > MAX_COMPARED { Match::Maybe(UNKNOWN) } else { compare(form, &shapes(words)) }
 }
 
 fn shapes(words: &[Word]) -> String {
