@@ -43,10 +43,11 @@ async fn session(
     Some((session, provider))
 }
 
-fn question(event: &AgentEvent) -> Option<Option<ApprovalRequest>> {
+/// Returns the question that comes next; none if the run ends without.
+fn question(event: &AgentEvent) -> Option<Vec<ApprovalRequest>> {
     match &event.kind {
-        EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(Some(request.clone())),
-        EventKind::Ended { .. } => Some(None),
+        EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(vec![request.clone()]),
+        EventKind::Ended { .. } => Some(Vec::new()),
         _ => None,
     }
 }
@@ -80,7 +81,7 @@ async fn what_can_be_taken_back_runs_and_what_cannot_asks_and_says_why() {
         let Some((mut session, provider)) = session(line, PermissionMode::Default, false).await else { return };
         std::fs::write(session.root().join(".env"), "secret").unwrap();
         session.say("go");
-        let asked = session.wait(question).await;
+        let asked = session.wait(question).await.pop();
         let reason = asked.as_ref().map(|request| request.reason.clone());
         match (why, &asked) {
             (None, None) => assert!(results(&provider.requests()[1])[0].joined_text().contains("[exit 0"), "{line}"),
@@ -104,7 +105,7 @@ async fn what_can_be_taken_back_runs_and_what_cannot_asks_and_says_why() {
 async fn a_yes_runs_it_inside_and_other_modes_do_as_they_say() {
     let Some((mut session, provider)) = session("rm -rf out", PermissionMode::AcceptEdits, false).await else { return };
     session.say("go");
-    let asked = session.wait(question).await.unwrap();
+    let asked = session.wait(question).await.pop().unwrap();
     session.send(Command::Answer { id: asked.id, answer: Answer::Once });
     session.ended(AgentId::MAIN).await;
     assert!(!session.root().join("out").exists());
@@ -113,7 +114,7 @@ async fn a_yes_runs_it_inside_and_other_modes_do_as_they_say() {
     for (mode, is_there) in [(PermissionMode::BypassPermissions, false), (PermissionMode::Plan, true)] {
         let Some((mut session, _)) = self::session("rm -rf out", mode, false).await else { return };
         session.say("go");
-        assert!(session.wait(question).await.is_none(), "{mode}");
+        assert!(session.wait(question).await.is_empty(), "{mode}");
         assert_eq!(session.root().join("out/kept").exists(), is_there, "{mode}");
         session.quit().await;
     }

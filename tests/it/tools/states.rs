@@ -437,6 +437,7 @@ async fn what_only_reads_costs_no_look() {
 
 #[tokio::test]
 #[ignore = "makes twenty thousand files, and measures"]
+#[allow(clippy::print_stdout)]
 async fn a_look_at_twenty_thousand_files_is_quick() {
     let project = Project::new();
     for at in 0..20_000 {
