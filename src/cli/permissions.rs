@@ -11,7 +11,7 @@ use crate::cli::agents::CommandFailure;
 use crate::headless::exit;
 use crate::message::sanitize_line;
 use crate::permission::{Decision, FolderTrust};
-use crate::services::{Bootstrap, check_permission, lost_guards, rules_in_force};
+use crate::services::{Bootstrap, check_permission, rules_in_force};
 
 /// What follows `belvedere permissions`.
 #[derive(Debug, Clone, Args)]

@@ -4,12 +4,11 @@
 //! whether a state of the project holds what is deleted to `tool`. Invariants: pure; what runs another command is looked
 //! into; a line that cannot be read is nobody's loss here: the sandbox and the states of the project still hold.
 
-use super::commands::{base_name, behind_runner, plain_commands};
+use super::commands::{base_name, plain_commands};
+use super::line::ShellLine;
 use super::reading::{is_filter, is_reading};
-use super::syntax::{Form, Word, read};
+use super::syntax::{Form, NAMES, Word};
 
-/// How deep lines nest in lines, as in `bash -c`.
-const MAX_DEPTH: usize = 4;
 /// Folders that a line is followed to.
 const MAX_FOLDERS: usize = 16;
 /// A folder that only the run of a line tells.
@@ -86,27 +85,29 @@ fn joined(folder: &str, path: &str) -> Option<String> {
 #[must_use]
 pub fn writes_nothing(line: &str) -> bool {
     let is_harmless = |command: &String| is_reading(command) || is_filter(command);
-    is_reading(line) || plain_commands(line).is_some_and(|commands| commands.iter().all(is_harmless))
+    let plain = || plain_commands(&ShellLine::read(line).ok()?);
+    is_reading(line) || plain().is_some_and(|commands| commands.iter().all(is_harmless))
 }
 
 /// Returns what a line destroys, as far as its words tell.
 #[must_use]
 pub fn losses(line: &str) -> Vec<Loss> {
     let mut found = Found { losses: Vec::new(), folders: vec![String::new()] };
-    look_into(line, 0, &mut found);
+    look_into(line, &mut found);
     found.losses
 }
 
-fn look_into(line: &str, depth: usize, found: &mut Found) {
-    match read(line) {
-        Ok(commands) => commands.iter().for_each(|words| look_at(words, depth, found)),
-        // Such as one that sets a variable: what its words say counts all the same, wherever they stand.
+fn look_into(line: &str, found: &mut Found) {
+    match ShellLine::read(line) {
+        // What runs others stands before them.
+        Ok(line) => line.commands.iter().for_each(|command| look_at(&command.words, found)),
+        // What its words say counts all the same, wherever they stand.
         Err(_) => {
             for part in without_documents(line).split(['\n', ';', '&', '|', '(', ')', '{', '}', '`']) {
                 let words: Vec<Word> = part.split_whitespace().map(plain_word).collect();
                 for at in 0..words.len() {
                     if matches!(base_name(&words[at].text), "rm" | "git" | "find" | "xargs" | "cd" | "pushd") {
-                        look_at(&words[at..], depth, found);
+                        look_at(&words[at..], found);
                     }
                 }
             }
@@ -144,43 +145,20 @@ fn without_documents(line: &str) -> String {
 /// Returns a word of a line that is not understood.
 fn plain_word(text: &str) -> Word {
     let form = if text.contains(['$', '*', '?', '[']) { Form::Expanded } else { Form::Literal };
-    Word { text: text.trim_matches(['"', '\'']).to_owned(), form }
+    Word { form, ..Word::literal(text.trim_matches(['"', '\''])) }
 }
 
-fn look_at(words: &[Word], depth: usize, found: &mut Found) {
+fn look_at(words: &[Word], found: &mut Found) {
     let words = without_beginning(words);
     let Some((program, arguments)) = words.split_first() else { return };
-    let name = base_name(&program.text).to_ascii_lowercase();
-    match name.as_str() {
+    match base_name(&program.text).to_ascii_lowercase().as_str() {
         "cd" | "pushd" => found.go_to(arguments),
         "rm" => removing(arguments, found),
         "git" => of_git(arguments, found),
-        "find" => finding(arguments, depth, found),
+        "find" => finding(arguments, found),
         "xargs" | "parallel" => {
-            let ran = arguments.iter().any(|word| matches!(base_name(&word.text), "rm" | "unlink" | "shred"));
-            if ran {
+            if arguments.iter().any(|word| matches!(base_name(&word.text), "rm" | "unlink" | "shred")) {
                 found.add(Loss::Unknown);
-            }
-            let inner = arguments.iter().position(|word| !word.text.starts_with('-'));
-            if let Some(at) = inner.filter(|_| !ran && depth < MAX_DEPTH) {
-                look_at(&arguments[at..], depth + 1, found);
-            }
-        }
-        "eval" if depth < MAX_DEPTH => {
-            let line: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-            look_into(&line.join(" "), depth + 1, found);
-        }
-        shell if SHELLS.contains(&shell) && depth < MAX_DEPTH => {
-            let code = arguments
-                .iter()
-                .position(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c'));
-            if let Some(line) = code.and_then(|at| arguments.get(at + 1)) {
-                look_into(&line.text, depth + 1, found);
-            }
-        }
-        _ if depth < MAX_DEPTH => {
-            for inner in behind_runner(words) {
-                look_at(inner, depth + 1, found);
             }
         }
         _ => {}
@@ -234,13 +212,17 @@ fn removing(arguments: &[Word], found: &mut Found) {
 /// Returns the path that a word names; none if only the run tells. What is for temporary files is the agent's own.
 fn path_of(word: &Word) -> Option<&str> {
     const TEMPORARY: [&str; 4] = ["$TMPDIR/", "${TMPDIR}/", "$(mktemp", "/tmp/"];
+    if word.text.is_empty() && word.form == Form::Expanded {
+        // What `find` finds lies below its place; of anything else, nothing is known.
+        return word.shape.strip_suffix(NAMES);
+    }
     let text = word.text.as_str();
     let is_temporary = TEMPORARY.iter().any(|start| text.starts_with(start)) && !text.contains("..");
     let is_known = word.form == Form::Literal || is_temporary || !text.contains(['$', '`', '{', '~']);
     is_known.then_some(text)
 }
 
-fn finding(arguments: &[Word], depth: usize, found: &mut Found) {
+fn finding(arguments: &[Word], found: &mut Found) {
     let start = arguments.iter().position(|word| word.text.starts_with(['-', '(', '!'])).unwrap_or(arguments.len());
     let (places, tests) = arguments.split_at(start);
     let deletes = tests.iter().any(|word| word.text == "-delete")
@@ -254,10 +236,6 @@ fn finding(arguments: &[Word], depth: usize, found: &mut Found) {
         for place in places {
             found.add_below(place);
         }
-    }
-    let inner = tests.iter().position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"));
-    if let Some(at) = inner.filter(|_| !deletes && depth < MAX_DEPTH) {
-        look_at(&tests[at + 1..], depth + 1, found);
     }
 }
 

@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::Permissions;
-use super::ruleset::RuleSet;
+use super::ruleset::{RuleSet, Ruling};
+use super::{Access, Permissions, State};
 
 /// The rules lent to one agent.
 #[derive(Debug, Clone, Default)]

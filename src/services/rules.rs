@@ -231,7 +231,7 @@ impl Reader<'_> {
                     self.report(origin, sanitize_line(&diagnostic).into_owned(), lost);
                 }
                 if let Some(note) = self.misplaced(&rule) {
-                    self.report(origin, sanitize_line(&note).into_owned());
+                    self.report(origin, sanitize_line(&note).into_owned(), false);
                 }
                 if effect != RuleEffect::Allow {
                     rules.extend(rule.with_links_resolved(|path| std::fs::canonicalize(path).ok()));
@@ -247,7 +247,7 @@ impl Reader<'_> {
     /// Says that a rule is about a place in the project, where its path is one that is elsewhere.
     fn misplaced(&self, rule: &Rule) -> Option<String> {
         let path = rule.looks_absolute()?;
-        let inside = self.ground.root.join(path.strip_prefix("/").ok()?);
+        let inside = self.folder.join(path.strip_prefix("/").ok()?);
         let is_elsewhere = path.symlink_metadata().is_ok() && inside.symlink_metadata().is_err();
         is_elsewhere.then(|| {
             let absolute = rule.text().replacen("(/", "(//", 1);

@@ -21,7 +21,7 @@ impl SkillLimits {
     /// Returns a skill as it may be used, and why it may not.
     pub(super) fn apply(&self, skill: Arc<Skill>) -> (Option<Arc<Skill>>, Option<Diagnostic>) {
         let refused = |words: &str| (None, Some(Diagnostic::in_file(&skill.path, words)));
-        let runs = || skill.load("", "").pieces.iter().any(|piece| matches!(piece, SkillPiece::Command(_)));
+        let runs = || skill.load("", "").pieces.iter().any(|piece| matches!(piece, SkillPiece::Command { .. }));
         if self.bars_commands && runs() {
             return refused(
                 "it runs commands, which your settings do not let skills do (`disableSkillShellExecution`).",
