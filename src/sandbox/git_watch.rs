@@ -77,14 +77,16 @@ pub(super) struct GitWatch {
 
 impl GitWatch {
     /// Notes what is there before a command begins that may write in these folders. While others run, what has come may be
-    /// theirs.
+    /// theirs, but for what lies in a folder that none of them could write in, as the worktree of another agent.
     pub(super) fn begin(&mut self, tops: &[PathBuf], is_idle: bool) {
+        let is_open = |top: &PathBuf| self.trees.keys().any(|known| top.starts_with(known));
+        let closed: Vec<PathBuf> = tops.iter().filter(|top| !is_open(top)).cloned().collect();
         for top in tops {
             self.trees.entry(top.clone()).or_default();
         }
         self.refresh();
-        if is_idle {
-            for (path, standing) in &mut self.repositories {
+        for (path, standing) in &mut self.repositories {
+            if is_idle || closed.iter().any(|top| path.starts_with(top)) {
                 *standing = Standing::Users(GitFolder::survey(path, Depth::Whole));
             }
         }

@@ -260,6 +260,36 @@ async fn ordinary_work_with_git_goes_on_in_a_worktree() {
     assert_eq!(status, " D a.txt\n?? c.txt\n?? theirs.txt\n?? x.txt\n");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_that_work_at_a_time_keep_their_repositories() {
+    let Some(mut apart) = Apart::new().await else { return };
+    let first = apart.enter().await;
+    let (tools, context) = (apart.tools.clone(), apart.bench.context.clone());
+    let pipe = first.root.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let long = tokio::spawn(async move {
+        run(&tools, "Bash", json!({"command": "touch begun; cat pipe; git commit -q --allow-empty -m one"}), &context)
+            .await
+    });
+    while !first.root.join("begun").exists() {
+        tokio::task::yield_now().await;
+    }
+    // It begins while the other runs, and what its repository holds was there before.
+    let second = apart.enter().await;
+    for _ in 0..3 {
+        apart.works("git status -sb && echo x >> a.txt && git commit -qam two && ls").await;
+    }
+    tokio::task::spawn_blocking(move || std::fs::write(pipe, "go on\n")).await.unwrap().unwrap();
+    let output = long.await.unwrap();
+    assert!(!output.is_error, "{}", text_of(&output));
+    for (tree, commits) in [(first, 1), (second, 3)] {
+        assert_eq!(apart.trees.changes(&tree, &CancellationToken::new()).await.unwrap().commits, commits);
+        let beside = std::fs::read_dir(tree.root.with_extension("git")).unwrap();
+        let names = beside.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        assert!(!names.into_iter().any(|name| name.contains("blocked")));
+    }
+}
+
 #[tokio::test]
 async fn one_that_an_earlier_version_linked_writes_nothing_of_the_repository() {
     let Some(mut apart) = Apart::new().await else { return };
