@@ -359,5 +359,7 @@ fn around(path: &Path, kept: &[&Path]) -> Vec<PathBuf> {
         return vec![path.to_path_buf()];
     }
     let Ok(entries) = path.read_dir() else { return Vec::new() };
-    entries.filter_map(Result::ok).flat_map(|entry| around(&entry.path(), kept)).collect()
+    // What covers a link would cover what it leads to.
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| !path.is_symlink());
+    paths.flat_map(|path| around(&path, kept)).collect()
 }
