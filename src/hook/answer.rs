@@ -24,9 +24,9 @@ impl<'a> HookAnswer<'a> {
         if text.starts_with('{') {
             return first_object(text).map_or(Self::Broken, Self::Json);
         }
-        let starts =
+        let mut starts =
             text.match_indices('\n').map(|(at, _)| text[at..].trim_start()).filter(|rest| rest.starts_with('{'));
-        match starts.filter_map(first_object).next() {
+        match starts.find_map(first_object) {
             Some(object) => Self::Within(object, text),
             None => Self::Text(text),
         }
@@ -46,12 +46,18 @@ fn without_declaration(printed: &str) -> &str {
     if declared_async(first).is_some() { rest } else { printed }
 }
 
-/// Reads a first line of output. If it declares that nothing is to wait for the hook, returns for how long it may go on, as
-/// far as it says so.
-pub(super) fn declared_async(line: &str) -> Option<Option<Duration>> {
+/// A hook's word that nothing is to wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AsyncDeclaration {
+    /// For how long it may go on, as far as it says so.
+    pub(super) within: Option<Duration>,
+}
+
+/// Reads a first line of output, which may declare that nothing is to wait for the hook.
+pub(super) fn declared_async(line: &str) -> Option<AsyncDeclaration> {
     let Ok(Value::Object(said)) = serde_json::from_str(line.trim()) else { return None };
-    let within = || said.get("asyncTimeout").and_then(Value::as_u64).map(Duration::from_millis);
-    (said.get("async") == Some(&Value::Bool(true))).then(within)
+    let within = said.get("asyncTimeout").and_then(Value::as_u64).map(Duration::from_millis);
+    (said.get("async") == Some(&Value::Bool(true))).then_some(AsyncDeclaration { within })
 }
 
 /// Returns a word of an answer, in small letters; what is no word, as it is written.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::event::HookEvent;
-use super::handler::{HookCommand, HookHandler, HookSource, bounded_timeout};
+use super::handler::{HookCommand, HookHandler, HookSource, OnFailure, bounded_timeout};
 use super::matcher::HookMatcher;
 use crate::message::sanitize_line;
 
@@ -60,9 +60,11 @@ impl CallbackGroup {
         let matcher_text = self.matcher.unwrap_or_default();
         let matcher = HookMatcher::read(&matcher_text).map_err(|why| format!("a matcher {why}"))?;
         let timeout = bounded_timeout(event, self.timeout.or(Some(USUAL_TIMEOUT)));
-        let on_failure = self.on_failure.as_deref();
-        let blocks_on_failure = on_failure.is_some_and(|word| word != "continue") && event.can_block();
-        let passes_on_failure = on_failure == Some("continue");
+        let on_failure = match self.on_failure.as_deref() {
+            Some("continue") => OnFailure::Continue,
+            Some(_) if event.can_block() => OnFailure::Block,
+            _ => OnFailure::Unsaid,
+        };
         let handler = |id: String| HookHandler {
             event,
             matcher_text: matcher_text.trim().to_owned(),
@@ -72,8 +74,7 @@ impl CallbackGroup {
             timeout,
             is_async: false,
             is_once: false,
-            blocks_on_failure,
-            passes_on_failure,
+            on_failure,
             outside: None,
             source: HookSource {
                 place: "the calling program".into(),

@@ -47,13 +47,21 @@ pub struct HookHandler {
     pub is_async: bool,
     /// Whether it runs once in a session (`once`, in skills).
     pub is_once: bool,
-    /// Whether it blocks what it cannot judge (`onFailure: "block"`).
-    pub blocks_on_failure: bool,
-    /// Whether it lets through what it cannot judge, also where it cannot run at all (`onFailure: "continue"`).
-    pub passes_on_failure: bool,
+    pub on_failure: OnFailure,
     /// Whether it runs outside of the sandbox, or inside, if it says so (`outside`).
     pub outside: Option<bool>,
     pub source: HookSource,
+}
+
+/// What becomes of what a hook cannot judge (`onFailure`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It happens, unless the hook cannot run at all.
+    #[default]
+    Unsaid,
+    Block,
+    /// It happens in any case.
+    Continue,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -249,11 +257,13 @@ impl Found<'_> {
     /// Says what cannot be used. A guard that this may be is kept: it has not judged what it would have.
     fn unread(&mut self, event: HookEvent, matcher_text: &str, what: &str, effects: Effects) {
         let follows = match event {
-            HookEvent::PreToolUse if effects.blocks => "; it does not run, and the calls that it is for are blocked.",
-            HookEvent::PreToolUse if !effects.passes => {
+            HookEvent::PreToolUse if effects.on_failure == OnFailure::Block => {
+                "; it does not run, and the calls that it is for are blocked."
+            }
+            HookEvent::PreToolUse if effects.on_failure != OnFailure::Continue => {
                 "; it does not run, and you are asked about the calls it is for."
             }
-            HookEvent::UserPromptSubmit | HookEvent::PreCompact if !effects.passes => {
+            HookEvent::UserPromptSubmit | HookEvent::PreCompact if effects.on_failure != OnFailure::Continue => {
                 "; it does not run, and what it is to look at is blocked. `\"onFailure\": \"continue\"` lets it pass."
             }
             _ => "; it does not run.",
@@ -287,8 +297,10 @@ impl Found<'_> {
             timeout: bounded_timeout(event, effects.timeout),
             is_async: effects.is_async,
             is_once: self.owner == Owner::Skill && effects.is_once,
-            blocks_on_failure: effects.blocks && !effects.is_async && event.can_block(),
-            passes_on_failure: effects.passes,
+            on_failure: match effects.on_failure {
+                OnFailure::Block if effects.is_async || !event.can_block() => OnFailure::Unsaid,
+                on_failure => on_failure,
+            },
             outside: effects.outside,
             source: self.source.clone(),
         });
@@ -302,22 +314,23 @@ struct Effects {
     timeout: Option<f64>,
     is_async: bool,
     is_once: bool,
-    blocks: bool,
-    passes: bool,
+    on_failure: OnFailure,
     outside: Option<bool>,
 }
 
 impl Effects {
     fn of(fields: &Map<String, Value>) -> Self {
         let is_set = |key: &str| fields.get(key) == Some(&Value::Bool(true));
-        let on_failure = fields.get("onFailure").and_then(Value::as_str);
         Self {
             condition: fields.get("if").filter(|value| !value.is_null()).cloned(),
             timeout: fields.get("timeout").and_then(Value::as_f64),
             is_async: is_set("async"),
             is_once: is_set("once"),
-            blocks: on_failure == Some("block"),
-            passes: on_failure == Some("continue"),
+            on_failure: match fields.get("onFailure").and_then(Value::as_str) {
+                Some("block") => OnFailure::Block,
+                Some("continue") => OnFailure::Continue,
+                _ => OnFailure::Unsaid,
+            },
             outside: fields.get("outside").and_then(Value::as_bool),
         }
     }

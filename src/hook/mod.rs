@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use handler::HookKey;
 
 pub use event::HookEvent;
-pub use handler::{HookCommand, HookHandler, HookRequest, HookSource};
+pub use handler::{HookCommand, HookHandler, HookRequest, HookSource, OnFailure};
 pub use log::HookLog;
 pub use run::{HookMoment, HookProcess, HookResult, RunHook};
 pub use tool_input::{hook_tool_input, hook_tool_response};

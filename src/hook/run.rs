@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::declared_async;
+use super::answer::{AsyncDeclaration, declared_async};
 use super::event::HookEvent;
 use super::handler::{HookCommand, HookHandler};
 use super::verdict::{HookExit, HookVerdict};
@@ -83,7 +83,7 @@ impl RunningHook {
                 }
                 line = &mut self.first_line, if !is_silent => {
                     is_silent = true;
-                    if let Some(within) = line.ok().as_deref().and_then(declared_async) {
+                    if let Some(AsyncDeclaration { within }) = line.ok().as_deref().and_then(declared_async) {
                         return Err((self, within));
                     }
                 }

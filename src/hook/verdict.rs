@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::answer::{HookAnswer, is_no, word};
 use super::event::HookEvent;
-use super::handler::HookHandler;
+use super::handler::{HookHandler, OnFailure};
 use crate::message::{sanitize, sanitize_line, without_speakers};
 
 /// Characters of one text for the model.
@@ -177,7 +177,7 @@ impl HookVerdict {
     fn take(&mut self, handler: &HookHandler, exit: HookExit) -> (HookEnd, String) {
         let event = handler.event;
         let failed = |verdict: &mut Self, end: HookEnd, why: String| {
-            if handler.blocks_on_failure {
+            if handler.on_failure == OnFailure::Block {
                 verdict.block = Some(for_model(&format!("a hook that has to agree {}: {why}", end.word())));
                 return (HookEnd::Blocked, format!("{}: {why}", end.word()));
             }
@@ -213,7 +213,7 @@ impl HookVerdict {
             HookExit::TimedOut => failed(self, HookEnd::TimedOut, format!("after {} s", handler.timeout.as_secs_f32())),
             HookExit::Failed(why) => failed(self, HookEnd::Failed, why),
             HookExit::NotStarted(why) => failed(self, HookEnd::Failed, format!("not started: {why}")),
-            HookExit::Unjudged(why) | HookExit::Untrusted(why) if handler.blocks_on_failure => {
+            HookExit::Unjudged(why) | HookExit::Untrusted(why) if handler.on_failure == OnFailure::Block => {
                 failed(self, HookEnd::Failed, why)
             }
             HookExit::Untrusted(why) if event != HookEvent::PreToolUse => (HookEnd::Failed, why),
@@ -225,7 +225,7 @@ impl HookVerdict {
     /// Takes in that a hook has not judged what it is for.
     fn leave_unjudged(&mut self, handler: &HookHandler, why: String) -> (HookEnd, String) {
         match handler.event {
-            _ if handler.passes_on_failure => (HookEnd::Failed, why),
+            _ if handler.on_failure == OnFailure::Continue => (HookEnd::Failed, why),
             HookEvent::PreToolUse => {
                 self.ask(&why);
                 (HookEnd::Asked, why)

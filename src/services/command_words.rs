@@ -131,8 +131,9 @@ fn loading_of(command: &SetupCommand) -> Loading {
 fn fetched(program: &str, words: &[String]) -> Loading {
     let verb = words.iter().find(|word| !word.starts_with('-')).map(String::as_str).unwrap_or_default();
     match (program, verb) {
-        ("npx" | "bunx" | "pnpx" | "uvx", _) => Loading::Fetched,
-        ("npm" | "pnpm" | "yarn" | "bun", "exec" | "x" | "dlx") | ("uv", "run" | "tool" | "x") => Loading::Fetched,
+        ("npx" | "bunx" | "pnpx" | "uvx", _)
+        | ("npm" | "pnpm" | "yarn" | "bun", "exec" | "x" | "dlx")
+        | ("uv", "run" | "tool" | "x") => Loading::Fetched,
         _ => Loading::Here,
     }
 }

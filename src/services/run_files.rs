@@ -55,7 +55,9 @@ pub(super) fn run_files(command: &str, place: RunPlace<'_>) -> BTreeSet<PathBuf>
     let mut search = Search { place, folders, files: BTreeSet::new() };
     let commands = commands(command);
     search.add_folders(&commands);
-    commands.iter().for_each(|command| search.add_command(command, Names::All));
+    for command in &commands {
+        search.add_command(command, Names::All);
+    }
     let mut open: Vec<PathBuf> = search.files.iter().cloned().collect();
     while let Some(script) = open.pop() {
         let known = search.files.clone();
@@ -180,7 +182,9 @@ impl Search<'_> {
         if word.contains(char::is_whitespace) {
             let commands = commands(word);
             self.add_folders(&commands);
-            commands.iter().for_each(|command| self.add_command(command, Names::All));
+            for command in &commands {
+                self.add_command(command, Names::All);
+            }
         }
         let word = if is_module { word.replace('.', "/") } else { word.to_owned() };
         for path in parts(&word).into_iter().flat_map(|part| self.paths(&part)).collect::<Vec<_>>() {
@@ -198,10 +202,14 @@ impl Search<'_> {
     fn add_named(&mut self, path: &Path) {
         self.add(path);
         if path.is_dir() {
-            ENTRIES.iter().for_each(|entry| self.add(&path.join(entry)));
+            for entry in ENTRIES {
+                self.add(&path.join(entry));
+            }
         }
         if let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) {
-            SCRIPTS.iter().for_each(|end| self.add(&path.with_file_name(format!("{name}.{end}"))));
+            for end in SCRIPTS {
+                self.add(&path.with_file_name(format!("{name}.{end}")));
+            }
         }
     }
 
@@ -227,7 +235,9 @@ impl Search<'_> {
             _ if is_shell_script(script, &text) => {
                 let commands = commands(&text);
                 self.add_folders(&commands);
-                commands.iter().for_each(|command| self.add_command(command, Names::Certain));
+                for command in &commands {
+                    self.add_command(command, Names::Certain);
+                }
             }
             _ => {}
         }

@@ -28,7 +28,7 @@ pub struct ServedProgram(Keeping);
 /// Who keeps a program.
 #[derive(Debug)]
 enum Keeping {
-    Here(Group),
+    Here(Box<Group>),
     /// A task, which also watches what the program may not write.
     Watched {
         end: oneshot::Sender<()>,
@@ -116,7 +116,7 @@ impl Shell {
             let group = Group::begin(shell, builder, &request(policy.as_ref(), &words, &[])?)?;
             ours.set_nonblocking(true)?;
             Ok::<_, io::Error>((
-                ServedProgram(Keeping::Here(group)),
+                ServedProgram(Keeping::Here(Box::new(group))),
                 UnixStream::from_std(ours)?,
                 Receiver::from_owned_fd(reader.into())?,
             ))

@@ -89,15 +89,12 @@ impl Shell {
         };
         let deadline = Instant::now() + limit;
         let starting = async {
-            let (environment, policy, hosts, watch) = match Inside::of_program(self, &bounds).await {
-                Some(inside) => {
-                    let (inside, watch) = inside.enter(&name, false).await?;
-                    (inside.environment, Some(inside.policy), Some(inside.hosts), watch)
-                }
-                None => {
-                    look_before(self).await;
-                    (self.environment(), None, None, CommandWatch::Unwatched)
-                }
+            let (environment, policy, hosts, watch) = if let Some(inside) = Inside::of_program(self, &bounds).await {
+                let (inside, watch) = inside.enter(&name, false).await?;
+                (inside.environment, Some(inside.policy), Some(inside.hosts), watch)
+            } else {
+                look_before(self).await;
+                (self.environment(), None, None, CommandWatch::Unwatched)
             };
             let launch = ProgramLaunch { words, cwd, environment: with(environment, variables), policy, input };
             let mut running = start(self, launch, watch, first_line).await?;

@@ -8,7 +8,7 @@ use belvedere::agent::EventKind;
 use belvedere::hook::{
     HookEnd, HookExit, HookHandler, HookProcess, HookReach, HookSession, HookSource, Hooks, RunHook,
 };
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, ToolResult};
 use serde_json::{Value, json};
 
 use super::hooks::{ended, ends, hooks, summaries, with_hooks};
@@ -30,7 +30,7 @@ async fn judged(hook: &Value, call: &Value, exit: HookExit) -> (String, Option<H
     session.ask("go").await;
     let end = ends(&session).first().map(|(_, end)| *end);
     // One that a hook has stopped asks its model for nothing more.
-    let read = results(&last_of_main(&provider)).first().map(|result| result.joined_text());
+    let read = results(&last_of_main(&provider)).first().map(ToolResult::joined_text);
     let read = read.unwrap_or_else(|| summaries(&session, AgentId::MAIN).concat());
     session.quit().await;
     (read, end)

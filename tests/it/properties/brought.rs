@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::hook::{HookCommand, HookHandler, HookSource};
+use belvedere::hook::{HookCommand, HookHandler, HookSource, OnFailure};
 use belvedere::mcp::{McpSources, McpWay, server_prefix, wire_name};
 use belvedere::message::sanitize_line;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub(super) fn hooks(bytes: &[u8]) {
         let shown = hook.command.shown();
         assert!(shown == sanitize_line(&shown) && shown.chars().count() <= 121, "{shown:?}");
         assert!(hook.timeout > Duration::ZERO && hook.timeout <= Duration::from_hours(1));
-        assert!(!(hook.is_async && hook.blocks_on_failure), "nobody waits for it, so it cannot block");
+        assert!(!(hook.is_async && hook.on_failure == OnFailure::Block), "nobody waits for it, so it cannot block");
         if let HookCommand::Program(all) = &hook.command {
             assert_eq!(words(&hook.command.to_string()).as_ref(), Some(all), "its words are those that are shown");
         }
