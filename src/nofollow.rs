@@ -91,7 +91,7 @@ pub fn put_file(path: &Path, content: &[u8], rights: u32) -> io::Result<()> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
     let folder = open_folder(path.parent().ok_or_else(invalid)?)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(rights.into());
+    let mode = Mode::from_raw_mode(rights);
     let mut file = File::from(openat(&folder, path.file_name().ok_or_else(invalid)?, flags, mode)?);
     file.write_all(content)
 }

@@ -28,7 +28,7 @@ pub(super) fn errors_in(hooks: &Value) -> Vec<(String, String)> {
         for group in groups {
             let matcher = group.get("matcher");
             match group.get("hooks").and_then(Value::as_array) {
-                Some(_) if !matcher.is_none_or(|matcher| matcher.is_string()) => {
+                Some(_) if !matcher.is_none_or(Value::is_string) => {
                     say("has an entry whose `matcher` is no text: its hooks do not run".to_owned());
                 }
                 Some(hooks) if !hooks.iter().all(is_hook) => {
@@ -44,8 +44,8 @@ pub(super) fn errors_in(hooks: &Value) -> Vec<(String, String)> {
 }
 
 fn is_hook(hook: &Value) -> bool {
-    let is_line = |text: &&str| !text.trim().is_empty() && !text.contains('\0');
+    let is_line = |text: &str| !text.trim().is_empty() && !text.contains('\0');
     let kind = hook["type"].as_str().filter(|kind| TYPES.contains(kind));
     let shell = hook.get("shell").is_none_or(|shell| shell == "bash");
-    kind.is_some_and(|kind| kind != "command" || shell && hook["command"].as_str().filter(is_line).is_some())
+    kind.is_some_and(|kind| kind != "command" || shell && hook["command"].as_str().is_some_and(is_line))
 }

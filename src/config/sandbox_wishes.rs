@@ -26,6 +26,8 @@ pub struct SandboxWishes {
     only_managed_hosts: bool,
     /// Whether what commands send is to go through a proxy that is not ours.
     has_proxy: bool,
+    /// Whether commands run in it even if the user has switched it off.
+    is_wanted: bool,
     /// Variables that commands do not get.
     pub variables: Vec<String>,
     pub limits: SandboxLimits,
@@ -34,8 +36,6 @@ pub struct SandboxWishes {
 /// What is kept from commands, whoever asks for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SandboxLimits {
-    /// Whether commands run in it even if the user has switched it off.
-    is_wanted: bool,
     /// Whether nothing begins where there is none.
     pub is_required: bool,
     /// Whether no command leaves it.
@@ -76,7 +76,7 @@ impl SandboxWishes {
         for (key, value) in &section("sandbox", value, lost) {
             let name = format!("sandbox.{key}");
             match key.as_str() {
-                "enabled" => read.limits.is_wanted = *value == true,
+                "enabled" => read.is_wanted = *value == true,
                 "failIfUnavailable" => read.limits.is_required = is_on(Some(value)),
                 "allowUnsandboxedCommands" => read.limits.is_closed = *value != true,
                 "autoAllowBashIfSandboxed" => read.limits.asks = *value != true,
@@ -186,7 +186,7 @@ pub(super) fn apply(config: &mut Config, files: &[SettingsFile], root: Option<&P
         limits.is_required |= wish.limits.is_required;
         limits.is_closed |= wish.limits.is_closed;
         limits.asks |= wish.limits.asks;
-        sandbox.enabled |= wish.limits.is_wanted;
+        sandbox.enabled |= wish.is_wanted;
         sandbox.hide.extend(wish.hide.iter().flat_map(|path| places(file, path, root)));
         sandbox.deny_write.extend(wish.deny_write.iter().flat_map(|path| places(file, path, root)));
         sandbox.hidden_variables.extend(wish.variables.iter().cloned());

@@ -124,7 +124,7 @@ fn limits(block: &str, keys: FieldKeys) -> Vec<(String, Value)> {
     let is_next = |line: &&str| belongs(line) && keys.at_start_of(line.trim_start()).is_none() && limit(line).is_none();
     let found = lines.iter().enumerate().filter_map(|(at, line)| {
         let (key, rest) = limit(line)?;
-        let more = lines[at + 1..].iter().copied().take_while(|line| is_next(&line));
+        let more = lines[at + 1..].iter().copied().take_while(|line| is_next(line));
         let piece = std::iter::once(format!("{key}: {rest}")).chain(more.map(str::to_owned)).collect::<Vec<_>>();
         let value = value_of(&key, &(piece.join("\n") + "\n"), keys);
         // Nothing at all would be no limit.

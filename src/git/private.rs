@@ -355,29 +355,29 @@ async fn in_time<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refused> + 
     }
 }
 
-fn unmade(error: std::io::Error) -> Refused {
+fn unmade(error: &std::io::Error) -> Refused {
     Refused(format!("a folder for its settings cannot be made: {error}"))
 }
 
 fn write(folder: &TemporaryFolder, settings: &str) -> Result<(), Refused> {
-    std::fs::write(folder.path().join("config"), settings).map_err(unmade)
+    std::fs::write(folder.path().join("config"), settings).map_err(|error| unmade(&error))
 }
 
 fn make_folder(repository: &Repository, more: Option<&str>) -> Result<TemporaryFolder, Refused> {
-    let folder = TemporaryFolder::new("git").map_err(unmade)?;
+    let folder = TemporaryFolder::new("git").map_err(|error| unmade(&error))?;
     let own = |name: &str| folder.path().join(name);
-    std::fs::create_dir(own("info")).map_err(unmade)?;
+    std::fs::create_dir(own("info")).map_err(|error| unmade(&error))?;
     for name in LINKED.into_iter().chain(more) {
         let real = repository.common_dir.join(name);
         // The first worktree makes its folder later.
         if name == "worktrees" || real.symlink_metadata().is_ok() {
-            symlink(real, own(name)).map_err(unmade)?;
+            symlink(real, own(name)).map_err(|error| unmade(&error))?;
         }
     }
     for name in COPIED {
         let real: PathBuf = repository.common_dir.join(name);
         if real.symlink_metadata().is_ok() {
-            std::fs::write(own(name), read_plain(&real, MAX_SETTINGS_BYTES)?).map_err(unmade)?;
+            std::fs::write(own(name), read_plain(&real, MAX_SETTINGS_BYTES)?).map_err(|error| unmade(&error))?;
         }
     }
     Ok(folder)

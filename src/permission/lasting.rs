@@ -100,7 +100,11 @@ pub fn losses(line: &str) -> Vec<Loss> {
 fn look_into(line: &str, found: &mut Found) {
     match ShellLine::read(line) {
         // What runs others stands before them.
-        Ok(line) => line.commands.iter().for_each(|command| look_at(&command.words, found)),
+        Ok(line) => {
+            let is_git = |words: &[Word]| words.first().is_some_and(|name| name.text == "git");
+            let others = line.commands.iter().map(|command| &command.words).filter(|words| !is_git(words));
+            others.chain(&line.of_git).for_each(|words| look_at(words, found));
+        }
         // What its words say counts all the same, wherever they stand.
         Err(_) => {
             for part in without_documents(line).split(['\n', ';', '&', '|', '(', ')', '{', '}', '`']) {
@@ -156,10 +160,10 @@ fn look_at(words: &[Word], found: &mut Found) {
         "rm" => removing(arguments, found),
         "git" => of_git(arguments, found),
         "find" => finding(arguments, found),
-        "xargs" | "parallel" => {
-            if arguments.iter().any(|word| matches!(base_name(&word.text), "rm" | "unlink" | "shred")) {
-                found.add(Loss::Unknown);
-            }
+        "xargs" | "parallel"
+            if arguments.iter().any(|word| matches!(base_name(&word.text), "rm" | "unlink" | "shred")) =>
+        {
+            found.add(Loss::Unknown);
         }
         _ => {}
     }

@@ -75,6 +75,8 @@ pub(super) struct ShellLine {
     pub(super) values: Vec<String>,
     /// Texts of which a program may run lines.
     pub(super) inputs: Vec<String>,
+    /// Those of git with the options before its command.
+    pub(super) of_git: Vec<Vec<Word>>,
     /// The commands as they stand in the line.
     pub(super) simple: Vec<Vec<Word>>,
 }
@@ -289,6 +291,9 @@ impl ShellLine {
 
     /// Takes any other program: one that runs its words, one that does not, and one of which that is not known.
     fn other(&mut self, words: Vec<Word>, program: &str, at: (usize, Deadline)) -> Result<(), &'static str> {
+        if program == "git" {
+            self.of_git.push(words.clone());
+        }
         let is_runner = table().is_runner(program, words[1..].iter().map(|word| word.text.as_str()))
             || (program == "git" && words.iter().any(|word| word.text.starts_with("--exec=")));
         if is_runner {

@@ -161,7 +161,8 @@ struct Survey {
 }
 
 impl Survey {
-    fn is_over(&mut self, path: &Path, depth: usize) -> bool {
+    /// Counts an entry. Returns `true` if no more of them are looked at.
+    fn count(&mut self, path: &Path, depth: usize) -> bool {
         if self.left == 0 {
             self.found.is_partial = true;
             return true;
@@ -181,7 +182,7 @@ impl Survey {
     fn repository(&mut self, folder: &Path, below: &Path, depth: usize) {
         for (name, kind) in entries(folder).into_iter().filter(|(name, _)| !is_aside(name)) {
             let (path, rest) = (folder.join(&name), below.join(&name));
-            if self.is_over(&rest, depth) {
+            if self.count(&rest, depth) {
                 return;
             }
             if !kind.is_file() && !kind.is_dir() {
@@ -223,7 +224,7 @@ impl Survey {
     fn plain(&mut self, folder: &Path, below: &Path, depth: usize) {
         for (name, kind) in entries(folder) {
             let (path, rest) = (folder.join(&name), below.join(&name));
-            if self.is_over(&rest, depth) {
+            if self.count(&rest, depth) {
                 return;
             }
             if kind.is_dir() {
@@ -239,7 +240,7 @@ impl Survey {
         for (name, kind) in entries(folder) {
             let (path, rest) = (folder.join(&name), below.join(&name));
             let is_fan = name.len() == 2 && name.as_bytes().iter().all(u8::is_ascii_hexdigit);
-            if self.is_over(&rest, depth) {
+            if self.count(&rest, depth) {
                 return;
             }
             if !kind.is_dir() && !kind.is_file() {
@@ -306,7 +307,7 @@ impl Survey {
     fn modules(&mut self, folder: &Path, below: &Path, depth: usize) {
         for (name, kind) in entries(folder) {
             let (path, rest) = (folder.join(&name), below.join(&name));
-            if self.is_over(&rest, depth) {
+            if self.count(&rest, depth) {
                 return;
             }
             match kind {

@@ -170,7 +170,7 @@ impl GitWatch {
         if facts.is_dir() {
             return GitFolder::survey(path, Depth::Whole).is_plain();
         }
-        facts.is_file() && self.named_by(path).is_some_and(|folder| self.is_looked_at(&folder))
+        facts.is_file() && Self::named_by(path).is_some_and(|folder| self.is_looked_at(&folder))
     }
 
     /// Returns `true` for the `.git` of a repository in another one that does nothing but keep files. At the top of a folder that
@@ -183,7 +183,7 @@ impl GitWatch {
     }
 
     /// Returns the folder that a `.git` file names.
-    fn named_by(&self, pointer: &Path) -> Option<PathBuf> {
+    fn named_by(pointer: &Path) -> Option<PathBuf> {
         let text = super::git_folder::read(pointer).ok()?.0;
         let text = String::from_utf8(text).ok().filter(|text| text.len() <= MAX_POINTER)?;
         pointer.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()

@@ -237,10 +237,9 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let told = ground.notices().into_iter().map(Diagnostic::new);
     let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more).chain(unusable);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
-    let secrets = options.secrets.clone();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
     let KeyedServices { services, engine, diagnostics: errors } =
-        keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &secrets);
+        keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &options.secrets.clone());
     diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };

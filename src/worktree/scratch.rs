@@ -3,29 +3,25 @@
 //! Owns the folder. Leaves what is written there to the callers. Invariant: it is the user's alone, lies outside of all
 //! repositories, and is gone with its value.
 
-use std::fs::Permissions;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tempfile::TempDir;
-
 use super::WorktreeError;
+use crate::temporary::TemporaryFolder;
 
 /// Begins the names of the folders.
 const PREFIX: &str = ".state-";
 
 #[derive(Debug, Clone)]
-pub(super) struct ScratchObjects(Arc<TempDir>);
+pub(super) struct ScratchObjects(Arc<TemporaryFolder>);
 
 impl ScratchObjects {
     /// Makes a folder for objects in addition to those in `objects`. Blocks.
     pub(super) fn new(folder: &Path, objects: &Path) -> Result<Self, WorktreeError> {
-        let make = || -> io::Result<TempDir> {
-            let mut builder = tempfile::Builder::new();
-            let made = builder.prefix(PREFIX).permissions(Permissions::from_mode(0o700)).tempdir_in(folder)?;
+        let make = || -> io::Result<TemporaryFolder> {
+            let made = TemporaryFolder::within(folder, PREFIX)?;
             let own = made.path().join("objects");
             for name in ["info", "pack"] {
                 std::fs::create_dir_all(own.join(name))?;

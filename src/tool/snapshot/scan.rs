@@ -86,6 +86,7 @@ struct Facts {
 
 const LARGE: &str = "too large to be kept";
 const UNREADABLE: &str = "it cannot be read";
+const SECRET: &str = "it is called like a file of keys or passwords, of which no copy is made";
 const SPECIAL: &str = "not a regular file";
 
 impl Facts {
@@ -230,6 +231,16 @@ pub(super) fn in_order(one: &Path, two: &Path) -> Ordering {
     one.as_os_str().as_bytes().cmp(two.as_os_str().as_bytes())
 }
 
+/// Returns `true` for a file that is called like one with keys or passwords.
+fn holds_secrets(path: &Path) -> bool {
+    const ENDINGS: [&str; 8] = [".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx"];
+    const EXAMPLES: [&str; 4] = ["example", "sample", "template", "dist"];
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let is_environment = name.starts_with(".env.") && !EXAMPLES.iter().any(|ending| name.ends_with(ending));
+    let is_key = name.starts_with("id_") && !name.contains('.');
+    is_environment || is_key || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
 /// What the threads of one look share.
 struct Look<'a> {
     root: &'a Path,
@@ -355,6 +366,9 @@ impl Look<'_> {
         }
         if metadata.len() > MAX_COPY {
             return Ok(unkept(LARGE));
+        }
+        if holds_secrets(path) {
+            return Ok(unkept(SECRET));
         }
         // Asked before it is read: what comes after that shows in its facts.
         let is_settled = facts.are_settled();

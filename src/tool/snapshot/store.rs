@@ -16,6 +16,7 @@ use std::time::SystemTime;
 use ring::digest::{SHA256, digest};
 
 use super::scan::{Scan, SeenKind};
+use crate::temporary::file_within;
 
 /// Bytes of one store, with what earlier looks have left in it.
 const MAX_BYTES: u64 = 1 << 30;
@@ -88,10 +89,10 @@ impl StateStore {
             return Ok(object);
         }
         let Some(folder) = path.parent() else { return Err(io::ErrorKind::NotFound.into()) };
-        let mut new = match tempfile::Builder::new().prefix(".new-").tempfile_in(folder) {
+        let mut new = match file_within(folder, ".new-", "") {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_dir(folder)?;
-                tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?
+                file_within(folder, ".new-", "")?
             }
             made => made?,
         };

@@ -103,7 +103,7 @@ const JSON: [(&str, bool); 42] = [
     (r#"{"permissions":{"deny":["Bash(git push:*)"]}"#, false),
     (r#"{"permissions":{"deny":["Bash(git pu"#, false),
     ("{", false),
-    (r#"{'permissions':{'deny':['Bash(git push:*)']}}"#, false),
+    ("{'permissions':{'deny':['Bash(git push:*)']}}", false),
     (r#"{permissions:{deny:["Bash(git push:*)"]}}"#, false),
     (r#"{"permissions":{"deny":["Bash(git push:*)"]}} {}"#, false),
     (r#"{"permissions":{"deny":["Bash(git push:*)"]}}}"#, false),
@@ -171,8 +171,9 @@ fn of_broken_settings_what_can_be_read_holds_and_no_guard_is_lost_in_silence() {
 
 #[test]
 fn what_lies_in_the_place_of_a_file_is_no_file_that_says_nothing() {
+    type Put = fn(&std::path::Path);
     let paths = [".claude/settings.json", ".config/belvedere/config.toml", "shop/.belvedere/config.toml"];
-    let put: [(&str, fn(&std::path::Path)); 5] = [
+    let put: [(&str, Put); 5] = [
         ("a folder", |path| std::fs::create_dir_all(path).unwrap()),
         ("a link to nothing", |path| symlink("/nowhere/at/all", path).unwrap()),
         ("a link to itself", |path| symlink(path, path).unwrap()),
