@@ -72,7 +72,10 @@ impl Inside {
 
     /// Returns the sandbox of a command that only reads, in the project; `None` where there is none.
     pub(in crate::tool) async fn reading(shell: &Shell, project: &Arc<PathBuf>) -> Option<Self> {
-        Self::around(shell, (project, false), &[], false).await
+        let mut inside = Self::around(shell, (project, false), &[], false).await?;
+        // The settings that git is given lie there, and what only reads leaves nothing.
+        inside.policy.tmp = None;
+        Some(inside)
     }
 
     /// Returns the sandbox of a command that works in a project, writes there or not, and may reach some hosts, or all if it

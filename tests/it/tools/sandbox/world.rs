@@ -3,7 +3,7 @@
 use belvedere::sandbox::SandboxChange;
 use belvedere::tool::RefusedInside;
 
-use super::{Bench, Inside, run, text_of};
+use super::{Bench, Inside, git, run, text_of};
 
 #[tokio::test]
 async fn the_world_is_out_of_reach() {
@@ -234,6 +234,11 @@ async fn commands_have_a_folder_for_temporary_files_to_themselves() {
     assert!(seen.contains("from a command") && !seen.contains("CANARY"), "{seen}");
     assert_eq!(std::fs::read_to_string(users.path()).unwrap(), "CANARY");
     assert!(!std::path::Path::new("/tmp/made").exists());
+    // Queries of git go on, whose settings lie in that of the system.
+    git(&inside.bench.context.cwd, ["init", "-q", "-b", "main"]);
+    for query in ["git status -sb", "git branch", "git diff --stat"] {
+        inside.works(query).await;
+    }
     // The other tools find what commands leave there, and commands what those leave.
     let context = &inside.bench.context;
     let read = run(&inside.tools, "Read", serde_json::json!({"file_path": "/tmp/made"}), context).await;
