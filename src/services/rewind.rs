@@ -10,7 +10,7 @@ use crate::agent::{Author, EventKind, LogEvent, SessionEvent, ToolEvent, Worktre
 use crate::config::{Paths, ProjectRoot};
 use crate::message::format::counted;
 use crate::message::{AgentId, ToolInput, sanitize_line};
-use crate::permission::writes_nothing;
+use crate::permission::{Answer, writes_nothing};
 use crate::session::{MergedRecords, SessionError, Store};
 use crate::subagent::{PlannedFile, RewindPlan, Tree};
 use crate::tool::{ChangedFiles, CommandChanges, FileCopies, FilePlan, FileVersions, GitMoves, ProjectStates};
@@ -137,11 +137,12 @@ fn notes(left_out: &BTreeSet<String>, git: &GitMoves) -> Vec<String> {
 /// Returns `true` if a line may be about something that matters here: most of a session is something else.
 fn matters(line: &[u8]) -> bool {
     /// What the lines of these events have; in a text the quotes would be escaped.
-    const SIGNS: [&[u8]; 7] = [
+    const SIGNS: [&[u8]; 8] = [
         b"\"event\":\"user_message\"",
         b"\"event\":\"tool_ended\"",
         b"\"event\":\"tool_started\"",
         b"\"event\":\"command_taken_down\"",
+        b"\"event\":\"approval_resolved\"",
         b"\"event\":\"worktree\"",
         b"\"event\":\"cleared\"",
         b"\"event\":\"rewound\"",
@@ -167,16 +168,15 @@ impl Since {
                     self.happened.push(Happened::Ran);
                 }
                 EventKind::Tool(ToolEvent::TakenDown { call_id, changes }) => {
-                    // One that was cut off is told later, without its call.
-                    let is_it = |(_, agent, id): &(usize, AgentId, String)| {
-                        call_id.is_empty() || *agent == event.agent && *id == call_id
-                    };
-                    if let Some(place) = self.begun.iter().rposition(is_it) {
-                        let (at, ..) = self.begun.remove(place);
-                        self.happened[at] = Happened::TakenDown(None);
-                    }
+                    self.know_of(event.agent, &call_id);
                     self.happened.push(Happened::TakenDown(changes));
                 }
+                // What ran before that, in the sandbox, is known already.
+                EventKind::Tool(ToolEvent::ApprovalResolved {
+                    id,
+                    answer: Some(Answer::No { .. } | Answer::Nobody { .. }),
+                    ..
+                }) => self.know_of(id.agent, &id.call_id),
                 EventKind::Tool(ToolEvent::Ended { changes, .. }) => {
                     let changed = changes.into_iter().map(|change| Happened::Changed(change.path, change.versions));
                     self.happened.extend(changed);
@@ -185,6 +185,19 @@ impl Since {
                 _ => {}
             },
             LogEvent::Session { .. } => {}
+        }
+    }
+}
+
+impl Since {
+    /// Takes in that it is known what a call's command did, or that it did not run. One that was cut off is told of later,
+    /// without its call.
+    fn know_of(&mut self, agent: AgentId, call: &str) {
+        let is_it =
+            |(_, whose, id): &(usize, AgentId, String)| call.is_empty() || *whose == agent && id.as_str() == call;
+        if let Some(place) = self.begun.iter().rposition(is_it) {
+            let (at, ..) = self.begun.remove(place);
+            self.happened[at] = Happened::TakenDown(None);
         }
     }
 }

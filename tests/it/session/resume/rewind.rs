@@ -93,6 +93,18 @@ fn what_commands_did_comes_back_also_after_a_crash() {
 }
 
 #[test]
+fn a_command_that_was_not_allowed_has_done_nothing() {
+    let bench = Bench::new();
+    bench.run(&["-p", "run git branch -D keep; echo new > made.txt"]);
+    let session = bench.sessions().pop().unwrap();
+    let state = bench.home.path().join(".local/state/belvedere");
+    let store = Store::reopen(&state, &session, Secrets::default()).unwrap();
+    let plan = plan_rewind(&store, &bench.project.path().canonicalize().unwrap(), 1).unwrap();
+    assert_eq!((plan.commands, plan.files.len()), (0, 0), "{plan:?}");
+    assert!(!bench.project.path().join("made.txt").exists());
+}
+
+#[test]
 fn lines_show_what_would_come_back_and_take_it_back_at_the_second_asking() {
     use std::io::Write as _;
     let bench = Bench::new();
