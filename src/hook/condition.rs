@@ -3,12 +3,12 @@
 //! Owns what a rule means for a call as hooks know it. Leaves the grammar to `permission`. Everything here blocks. Invariant:
 //! a condition that cannot be read, or not be told of a call, holds: the hook may be a guard.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::event::HookEvent;
-use crate::message::canonical_name;
+use crate::message::{canonical_name, without_dots};
 use crate::permission::{Access, AccessKind, Confinement, Places, Rule, ToolKind};
 
 /// A condition, as written.
@@ -74,7 +74,7 @@ fn access(tool: &str, input: &Map<String, Value>, cwd: &Path) -> Option<Access> 
     let named = || {
         let path = ["file_path", "notebook_path", "path"].into_iter().find_map(text);
         let is_search = matches!(tool, "Glob" | "Grep" | "LS");
-        path.or(Some(".").filter(|_| is_search)).map(|path| lexical(&cwd.join(path)))
+        path.or(Some(".").filter(|_| is_search)).map(|path| without_dots(&cwd.join(path)))
     };
     let access = match kind {
         ToolKind::Execute => {
@@ -103,16 +103,4 @@ fn access(tool: &str, input: &Map<String, Value>, cwd: &Path) -> Option<Access> 
 fn real(path: &Path) -> PathBuf {
     let known = path.ancestors().find_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
     known.map_or_else(|| path.to_path_buf(), |(real, rest)| real.components().chain(rest.components()).collect())
-}
-
-fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(clean.pop()),
-            part => clean.push(part),
-        }
-    }
-    clean
 }

@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use regex::Regex;
 
 use super::command_words::{HOME, SetupCommand, UNKNOWN, commands, is_interpreter};
+use crate::message::without_dots;
 use crate::permission::{BroughtItem, BroughtKind};
 
 /// The ends of files that interpreters run, whatever rights they have.
@@ -45,7 +46,7 @@ impl<'a> RunPlace<'a> {
     }
 
     fn is_inside(self, path: &Path) -> bool {
-        lexical(path).starts_with(self.root)
+        without_dots(path).starts_with(self.root)
     }
 }
 
@@ -118,7 +119,7 @@ impl Search<'_> {
                 for path in self.paths(&word) {
                     let is_new = !self.folders.contains(&path) && self.place.is_inside(&path);
                     if is_new && self.folders.len() < MAX_FOLDERS && path.is_dir() {
-                        self.folders.push(lexical(&path));
+                        self.folders.push(without_dots(&path));
                     }
                 }
             }
@@ -144,7 +145,7 @@ impl Search<'_> {
 
     fn add(&mut self, path: &Path) {
         if self.files.len() < MAX_FILES && self.place.is_inside(path) && path.is_file() {
-            self.files.insert(lexical(path));
+            self.files.insert(without_dots(path));
         }
     }
 
@@ -287,17 +288,4 @@ fn is_run(path: &Path) -> bool {
         open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
     };
     facts.is_file() && (facts.permissions().mode() & 0o111 != 0 || is_script() || is_marked())
-}
-
-/// Returns a path without `.` and `..`, as it is written.
-fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(clean.pop()),
-            part => clean.push(part),
-        }
-    }
-    clean
 }
