@@ -90,9 +90,14 @@ pub fn make_folder(path: &Path) -> io::Result<File> {
 pub fn put_file(path: &Path, content: &[u8], rights: u32) -> io::Result<()> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
     let folder = open_folder(path.parent().ok_or_else(invalid)?)?;
+    put_file_in(&folder, path.file_name().ok_or_else(invalid)?, content, rights)
+}
+
+/// Makes a file with this content and these rights in a folder, where none of this name may lie.
+pub fn put_file_in(folder: &File, name: &OsStr, content: &[u8], rights: u32) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(rights);
-    let mut file = File::from(openat(&folder, path.file_name().ok_or_else(invalid)?, flags, mode)?);
+    let mut file = File::from(openat(folder, name, flags, mode)?);
     file.write_all(content)
 }
 

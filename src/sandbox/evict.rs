@@ -12,11 +12,11 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{renameat, symlinkat};
+use rustix::fs::{AtFlags, linkat, renameat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use super::{Intrusion, IntrusionFate};
-use crate::nofollow::{in_folder, look_in, open_folder, rename_to_free};
+use crate::nofollow::{in_folder, look_in, open_folder, put_file_in, rename_to_free};
 
 /// Names tried for something that is moved.
 const MAX_NAMES: usize = 16;
@@ -104,6 +104,24 @@ fn move_aside(path: &Path, place: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Puts a file with this content in the place of one, which gets another name beside `place`. At no time is there none: a git
+/// that works there meanwhile would begin with an empty one. Returns the new name.
+pub(super) fn replace(path: &Path, place: &Path, (content, rights): (&[u8], u32)) -> io::Result<PathBuf> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+    let (top, name) = (place.parent().ok_or_else(invalid)?, path.file_name().ok_or_else(invalid)?);
+    let (folder, beside) = (open_folder(path.parent().ok_or_else(invalid)?)?, open_folder(top)?);
+    let mut names = aside_names(place.file_name().ok_or_else(invalid)?);
+    let (aside, new) = (names.next().ok_or_else(invalid)?, names.next().ok_or_else(invalid)?);
+    put_file_in(&folder, &new, content, rights)?;
+    let replaced =
+        linkat(&folder, name, &beside, &aside, AtFlags::empty()).and_then(|()| renameat(&folder, &new, &folder, name));
+    if let Err(error) = replaced {
+        unlinkat(&folder, &new, AtFlags::empty())?;
+        return Err(error.into());
+    }
+    Ok(top.join(aside))
 }
 
 /// Returns `true` for a name that something was given when it was moved aside: git and its like look for none such.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::evict::VacantPlace;
+use super::evict::{VacantPlace, replace};
 use super::folder_tree::FolderTree;
 use super::git_folder::{Depth, GitFolder, Stranger, is_git_shape};
 use super::{Intrusion, IntrusionFate};
@@ -50,20 +50,22 @@ impl Misplaced {
         if self.is_unseen {
             return Intrusion { path: self.path, fate: IntrusionFate::Unseen };
         }
+        if let Some((content, rights)) = &self.instead
+            && let Ok(to) = replace(&self.path, &self.place.path, (content, *rights))
+        {
+            let is_of_steps = self.path.ends_with("git-rebase-todo");
+            let fate = if is_of_steps { IntrusionFate::Disarmed(to) } else { IntrusionFate::Replaced(to) };
+            return Intrusion { path: self.path, fate };
+        }
         let moved = self.place.evict(&self.path);
         let IntrusionFate::Moved(to) = &moved.fate else { return moved };
         if to.is_dir() && self.path == self.place.path {
             // Whoever looks at it there must not find a repository. Where this fails, the next look finds it anew.
             let _ = std::fs::rename(to.join("HEAD"), to.join("HEAD.blocked"));
         }
+        // A link, say, has no other name.
         let is_back = self.instead.is_some_and(|(content, rights)| put_file(&self.path, &content, rights).is_ok());
-        let fate = match moved.fate {
-            IntrusionFate::Moved(to) if is_back && self.path.ends_with("git-rebase-todo") => {
-                IntrusionFate::Disarmed(to)
-            }
-            IntrusionFate::Moved(to) if is_back => IntrusionFate::Replaced(to),
-            fate => fate,
-        };
+        let fate = if is_back { IntrusionFate::Replaced(to.clone()) } else { moved.fate };
         Intrusion { path: moved.path, fate }
     }
 }
@@ -170,7 +172,9 @@ impl GitWatch {
         if facts.is_dir() {
             return GitFolder::survey(path, Depth::Whole).is_plain();
         }
-        facts.is_file() && Self::named_by(path).is_some_and(|folder| self.is_looked_at(&folder))
+        // One that is being written names nothing yet, and git refuses it.
+        let is_empty = facts.is_file() && facts.len() == 0;
+        is_empty || facts.is_file() && Self::named_by(path).is_some_and(|folder| self.is_looked_at(&folder))
     }
 
     /// Returns `true` for the `.git` of a repository in another one that does nothing but keep files. At the top of a folder that

@@ -16,6 +16,8 @@ use super::{SandboxPolicy, TMP};
 
 /// Where the kernel lists processes. It is mounted anew for processes with numbers of their own.
 const PROCESSES: &str = "/proc";
+/// How often it is tried to cover something that is replaced meanwhile.
+const MAX_TRIES: usize = 8;
 /// Where programs share memory by name; each sandbox has its own.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 /// Where terminals are, and what makes new ones.
@@ -70,18 +72,30 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
         make_read_only(source)?;
     }
     for place in hidden() {
-        let mask = if place.is_dir() { folder } else { file };
-        match set(Some(mask), place, MsFlags::MS_BIND) {
-            // It is gone since it was listed, as what lies beside the folder of an agent comes and goes.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && place.symlink_metadata().is_err() => {}
-            mounted => mounted?,
-        }
+        cover(place, (file, folder))?;
     }
     for (place, text) in policy.stand_ins.iter().filter(|(place, _)| place.exists()) {
         set(Some(text), place, MsFlags::MS_BIND)?;
     }
     // Last, as what is mounted from there would not be found any more.
     policy.tmp.as_ref().map_or(Ok(()), |tmp| set(Some(tmp), Path::new(TMP), MsFlags::MS_BIND))
+}
+
+/// Puts an empty file or folder in the place of what is hidden.
+fn cover(place: &Path, (file, folder): (&Path, &Path)) -> io::Result<()> {
+    let mut tries = 0..MAX_TRIES;
+    loop {
+        let mask = if place.is_dir() { folder } else { file };
+        match set(Some(mask), place, MsFlags::MS_BIND) {
+            // What lies beside the folder of an agent comes and goes, and is replaced by others.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if place.symlink_metadata().is_err() || tries.next().is_none() {
+                    return if place.symlink_metadata().is_err() { Ok(()) } else { Err(error) };
+                }
+            }
+            covered => return covered,
+        }
+    }
 }
 
 /// Puts terminals of its own in the place of the user's, which a command could read and type into.

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::evict::VacantPlace;
+use super::evict::{VacantPlace, is_aside};
 use super::git_folder::GitNames;
 use super::secrets::HiddenPlaces;
 use super::{DeniedPaths, PlaceWatch, SandboxPolicy};
@@ -278,10 +278,12 @@ impl SandboxPlaces {
     }
 }
 
-/// Returns what lies in a folder that other programs obey by a pattern of its name.
+/// Returns what lies in a folder that other programs obey by a pattern of its name. What was moved aside has a name that
+/// some patterns fit, and that no program looks for.
 pub(super) fn patterned(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
-    entries.map(|entry| entry.path()).filter(|path| is_kept_by_pattern(path)).collect()
+    let is_obeyed = |path: &PathBuf| is_kept_by_pattern(path) && !path.file_name().is_some_and(is_aside);
+    entries.map(|entry| entry.path()).filter(is_obeyed).collect()
 }
 
 /// Returns what git obeys in a folder of its own.

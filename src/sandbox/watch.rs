@@ -34,8 +34,8 @@ const GIT_PERIOD: Duration = Duration::from_millis(20);
 /// Time between two looks for new repositories while a command goes on, and how much more of its time each look leaves.
 const WHOLE_PERIOD: Duration = Duration::from_secs(2);
 const WHOLE_SHARE: u32 = 20;
-/// How long a look may take before the commands that could hold it up are ended.
-const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+/// How long a look may take before the commands that could hold it up are ended. A disk that is busy takes a second or two.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// How often folders that were moved meanwhile are listened to anew in one look.
 const MAX_ROUNDS: usize = 4;
 

@@ -185,10 +185,10 @@ async fn is_guarded(bench: &Bench, query: &str) -> bool {
     }
 }
 
-/// Compares what the tool prints with what the user's git prints. Returns the queries that differ.
-async fn different(bench: &Bench, state: &str) -> Vec<String> {
+/// Compares what the tool prints with what the user's git prints to these queries. Returns those that differ.
+async fn different(bench: &Bench, state: &str, queries: impl Iterator<Item = &'static &'static str>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for query in QUERIES {
+    for query in queries {
         let [wanted, other_order] = own(&bench.path(""), query);
         assert!(is_guarded(bench, query).await, "{state}: {query}");
         let output = text_of(&bench.run("Bash", json!({"command": query})).await);
@@ -203,10 +203,12 @@ async fn different(bench: &Bench, state: &str) -> Vec<String> {
 
 async fn compare(part: usize) {
     let mut wrong = Vec::new();
-    for (state, text) in STATES.iter().skip(part).step_by(4) {
+    for (at, (state, text)) in STATES.iter().enumerate().skip(part).step_by(4) {
         let bench = Bench::new();
+        // Of each two states, one is asked every other query: each is asked of thirty.
+        let queries = QUERIES.iter().skip(at / 4 % 2).step_by(2);
         script(&bench.path(""), &format!("{BASE}\n{text}"));
-        wrong.extend(different(&bench, state).await);
+        wrong.extend(different(&bench, state, queries).await);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
@@ -260,7 +262,7 @@ async fn what_the_user_has_set_is_as_in_their_git() {
     let bench = Bench::new();
     let changes = "echo x > x.log; echo y > ö; git add ö; echo z > z; echo x >> a.txt; echo x >> d/b.txt; git commit -qm d d/b.txt";
     script(&bench.path(""), &format!("{BASE}\n{changes}"));
-    let wrong = different(&bench, "with what the user has set").await;
+    let wrong = different(&bench, "with what the user has set", QUERIES.iter()).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(!bench.path("owned").exists());
 }

@@ -348,6 +348,22 @@ async fn a_file_of_ours_stays_only_as_we_have_written_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_moved_from_a_name_that_a_pattern_fits_is_not_moved_again() {
+    let Some(mut beside) = Beside::new().await else { return };
+    let line = "for n in Jenkinsfile.x .envrc.local mise.local.toml .gitlab-ci.x.yml; do echo x > $n; done; sleep 600";
+    let id = beside.start(line).await;
+    for _ in 0..4 {
+        assert!(beside.told().await.contains(" appeared while bash_1 ran"));
+    }
+    // A look for each of them, and one more.
+    beside.write("later.txt", "").await;
+    let how = beside.stop(&id).await;
+    assert!(how.starts_with("stopped; ") && !how.contains("more such"), "{how}");
+    let twice = entries(&beside.root).into_iter().find(|name| name.matches(".blocked-").count() > 1);
+    assert_eq!(twice, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_things_is_one_move_and_few_words() {
     let Some(mut beside) = Beside::new().await else { return };
     let line = "until [ -d .vscode ] && [ -e go ]; do sleep 0.02; done; cd .vscode; mkdir $(seq 5000); sleep 600";
