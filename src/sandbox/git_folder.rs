@@ -217,6 +217,10 @@ impl Survey {
             return;
         }
         let link = kind.is_symlink().then(|| path.read_link().ok()).flatten();
+        // By one such, `git init` finds out for a moment whether there are links here.
+        if link.as_deref() == Some(Path::new("testing")) {
+            return;
+        }
         self.odd(below, link.map_or(Oddity::Special, Oddity::Link));
     }
 
