@@ -218,7 +218,8 @@ impl Survey {
         }
         let link = kind.is_symlink().then(|| path.read_link().ok()).flatten();
         // By one such, `git init` finds out for a moment whether there are links here.
-        if link.as_deref() == Some(Path::new("testing")) {
+        let is_trial = |name: &OsStr| name.len() == 7 && name.as_bytes().starts_with(b"t");
+        if link.as_deref() == Some(Path::new("testing")) && below.file_name().is_some_and(is_trial) {
             return;
         }
         self.odd(below, link.map_or(Oddity::Special, Oddity::Link));
@@ -330,24 +331,28 @@ impl Survey {
         if self.depth == Depth::Passing {
             return;
         }
-        let text = |name: &str| read(&folder.join(name)).map(|(text, _)| text);
-        if let Ok(steps) = text("git-rebase-todo")
-            && without_commands(&steps) != steps
-        {
+        let mut text = |name: &str| match read(&folder.join(name)) {
+            Ok((text, _)) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            // Git reads it all the same: one that is too large, or a link.
+            Err(_) => {
+                self.found.odd.insert(below.join(name), Oddity::Unknown);
+                Vec::new()
+            }
+        };
+        let [steps, strategy, opts, apply_opt] = ["git-rebase-todo", "strategy", "opts", "apply-opt"].map(&mut text);
+        if without_commands(&steps) != steps {
             self.odd(below.join("git-rebase-todo"), Oddity::Steps(steps));
         }
-        let strategy = text("strategy").unwrap_or_default();
         let strategy = String::from_utf8_lossy(strategy.trim_ascii()).into_owned();
         if !strategy.is_empty() && !data().git.strategies.contains(&strategy) {
             self.odd(below.join("strategy"), Oddity::Unknown);
         }
-        let options = text("opts").unwrap_or_default();
-        let names_strategy = String::from_utf8_lossy(&options).to_ascii_lowercase().contains("strategy");
+        let names_strategy = String::from_utf8_lossy(&opts).to_ascii_lowercase().contains("strategy");
         if names_strategy {
             self.odd(below.join("opts"), Oddity::Unknown);
         }
-        let options = text("apply-opt").unwrap_or_default();
-        if options.windows(8).any(|part| part == b"ancestor") {
+        if apply_opt.windows(8).any(|part| part == b"ancestor") {
             self.odd(below.join("apply-opt"), Oddity::Unknown);
         }
     }

@@ -260,6 +260,12 @@ async fn steps_that_git_would_go_on_with_run_nothing() {
     let user = User::with_repository(&inside);
     let halted = "GIT_SEQUENCE_EDITOR='sed -i s/^pick/edit/' git -c user.name=a -c user.email=a@b rebase -q -i HEAD~1";
     for plant in [
+        format!(
+            "{halted}; cd .git/rebase-merge; printf 'exec touch ~/CANARY\\n' > testing; ln -sf testing git-rebase-todo"
+        ),
+        format!(
+            "{halted}; (yes '# x' | head -c 1100000; echo exec touch ~/CANARY) > .git/rebase-merge/git-rebase-todo"
+        ),
         format!("{halted}; printf 'exec touch ~/CANARY\\n' >> .git/rebase-merge/git-rebase-todo"),
         format!("{halted}; printf '\\t x  touch ~/CANARY\\nnoop\\n' >> .git/rebase-merge/git-rebase-todo"),
         format!(
