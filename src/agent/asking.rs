@@ -14,15 +14,19 @@ use super::{Agent, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
 use crate::hook::HookPermission;
 use crate::message::{INTERRUPTED, without_speakers};
-use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Evaluation, Preview};
+use crate::permission::{
+    Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Because, Decision, Evaluation, Preview,
+};
 use crate::tool::{Args, ToolOutput};
 
 pub(super) struct AccessQuestion<'a> {
     pub(super) access: Access,
     pub(super) title: String,
     pub(super) preview: Option<Preview>,
-    /// Why it is to run outside, if the sandbox has refused something to the call.
+    /// Why it is to run outside of the sandbox.
     pub(super) outside: Option<&'static str>,
+    /// Whether that is because the sandbox has refused something to the call.
+    pub(super) is_again: bool,
     /// The call, for hooks that may answer; `None` if it is no question of theirs.
     pub(super) call: Option<HookedCall<'a>>,
     /// Whether another input may be the answer.
@@ -36,7 +40,7 @@ pub(super) struct AccessQuestion<'a> {
 impl AccessQuestion<'_> {
     pub(super) fn new(access: Access, title: String, preview: Option<Preview>) -> Self {
         let (call, may_change, by_hook, reason) = (None, false, None, None);
-        Self { access, title, preview, outside: None, call, may_change, by_hook, reason }
+        Self { access, title, preview, outside: None, is_again: false, call, may_change, by_hook, reason }
     }
 
     /// Returns `true` if hooks want the user to be asked.
@@ -95,7 +99,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         if let Some(why) = verdict.block.or(verdict.stop) {
             return Err(refused(run, question, format!("blocked by hook: {why}")).await.into());
         }
-        let is_allowed = verdict.permission == Some(HookPermission::Allow) && question.outside.is_none();
+        let is_allowed = verdict.permission == Some(HookPermission::Allow) && !question.is_again;
         if let Some(input) = verdict.updated_input.filter(|_| question.may_change) {
             return Err(NotAllowed::Changed(ChangedInput { input, is_allowed: is_allowed && !question.is_forced() }));
         }
@@ -117,7 +121,7 @@ pub(super) async fn permission(run: &Run<'_>, question: AccessQuestion<'_>, call
         None | Some("") => "a hook asks".to_owned(),
         Some(why) => format!("a hook asks: {why}"),
     });
-    let reason = by_hook.clone().unwrap_or_else(|| reason(&question, &evaluation));
+    let reason = reason(&question, &evaluation, by_hook.as_deref());
     let (access, may_change) = (question.access, question.may_change);
     let request = ApprovalRequest {
         id: id.clone(),
@@ -170,13 +174,19 @@ fn outcome_of(answer: Waited, by_hook: Option<&str>, may_change: bool) -> Result
     }
 }
 
-/// Says why it is asked, for people.
-fn reason(question: &AccessQuestion<'_>, evaluation: &Evaluation) -> String {
-    match question.outside {
-        Some(outside) if !evaluation.because.is_rule() => outside.to_owned(),
-        Some(outside) => format!("{}; {outside}", evaluation.because.words()),
-        None => evaluation.because.words(),
-    }
+/// Says why it is asked, for people: who or what asks, and what the heading of the question is about.
+fn reason(question: &AccessQuestion<'_>, evaluation: &Evaluation, by_hook: Option<&str>) -> String {
+    let because = &evaluation.because;
+    let asker = match (by_hook, question.outside) {
+        (Some(words), _) => Some(words.to_owned()),
+        // That a mode asks about commands says less than where this one is to run.
+        (None, Some(_)) if matches!(because, Because::Mode { .. }) => None,
+        (None, _) => Some(because.words()),
+    };
+    let is_said = by_hook.is_none() && matches!(because, Because::Lasting(_));
+    let lasting = question.access.lasting.clone().filter(|_| !is_said).map(|why| Because::Lasting(why).words());
+    let parts = asker.into_iter().chain(question.outside.map(str::to_owned)).chain(lasting);
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns what a model reads of the hook that has asked.

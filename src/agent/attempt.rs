@@ -279,18 +279,19 @@ async fn attempt(
     // The answer about the host was about this run, too. If there is no sandbox any more, it was not.
     if !(is_inside && matches!(before, Before::NoWay)) {
         let title = asked_title(heard.title.clone(), &access.kind, &context.project);
-        let is_outside = matches!(before, Before::Refused(_));
+        let is_again = matches!(before, Before::Refused(_));
         let (preview, outside) = match before {
             // The question shows what the command said inside, in place of what the model says of it.
             Before::Refused(why) => (Some(Preview::Note { text: why.words() }), Some(outside(&why))),
-            Before::Nothing | Before::NoWay => (plan.preview, None),
+            Before::Nothing | Before::NoWay => (plan.preview, plan.unsandboxed),
         };
         let question = AccessQuestion {
             outside,
+            is_again,
             call: Some(HookedCall::of(tool.name(), &heard.call, &context.cwd)),
             may_change: heard.may_change && is_first,
             // A hook has looked at the command, and not at where it runs.
-            by_hook: heard.permission.filter(|said| *said == HookPermission::Ask || !is_outside),
+            by_hook: heard.permission.filter(|said| *said == HookPermission::Ask || !is_again),
             reason: heard.reason.clone(),
             ..AccessQuestion::new(access.clone(), title, preview)
         };

@@ -243,8 +243,11 @@ impl Permissions {
         let decision = decide(mode, (&state.grants, &self.holder), &state.project, access);
         let because = match &decision {
             Decision::Deny(why) => Because::Bounds(why.clone()),
-            Decision::Ask if access.lasting.is_some() => Because::Lasting(access.lasting.clone().unwrap_or_default()),
-            Decision::Ask => Because::Mode { mode, is_own: mode != state.mode, why: why_asked(state, access) },
+            Decision::Ask => match &access.lasting {
+                // What is asked about is the way to the host.
+                Some(why) if !matches!(access.kind, AccessKind::Reach { .. }) => Because::Lasting(why.clone()),
+                _ => Because::Mode { mode, is_own: mode != state.mode, why: why_asked(state, access) },
+            },
             Decision::Allow => match state.grants.covering(access, &state.project, &self.holder) {
                 Some(given) => Because::Answer(given.clone()),
                 None => Because::of_mode(mode, why_free(state, mode, access)),

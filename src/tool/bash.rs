@@ -159,9 +159,11 @@ impl Tool for Bash {
         };
         let confinement = bounds.confinement(context);
         let lasting = why_lasting(&line, confinement, context).await;
+        let unsandboxed = self.0.why_unsandboxed((confinement, input.outside), context).await;
         let plan = Plan {
             preview: note.map(|text| Preview::Note { text }),
             lasting,
+            unsandboxed,
             ..Plan::new(AccessKind::Execute { command: line.clone(), confinement })
         };
         let background =

@@ -214,12 +214,14 @@ pub struct Plan {
     pub named: Option<PathBuf>,
     /// What it destroys that nothing brings back, if it is known to.
     pub lasting: Option<String>,
+    /// Why it runs in no sandbox though there is one, for people.
+    pub unsandboxed: Option<&'static str>,
 }
 
 impl Plan {
     #[must_use]
     pub fn new(access: AccessKind) -> Self {
-        Self { access, preview: None, failure: None, named: None, lasting: None }
+        Self { access, preview: None, failure: None, named: None, lasting: None, unsandboxed: None }
     }
 
     /// Returns the plan of a call that touches nothing outside the conversation.

@@ -16,6 +16,7 @@ use super::command_watch::CommandWatch;
 use super::{Group, Shell, with};
 use crate::git::Repository;
 use crate::message::HostPort;
+use crate::permission::Confinement;
 use crate::program::SearchPath;
 use crate::sandbox::{GitDirs, Hosts, PlaceNews, PlaceWatch, Sandbox, SandboxPolicy, SandboxState};
 use crate::tool::file::renew;
@@ -188,6 +189,22 @@ impl Shell {
     /// the sandbox is unavailable from then on, and the reason is returned.
     pub async fn check_sandbox(&self) -> Option<String> {
         self.checked.get_or_init(|| self.try_sandbox()).await.clone()
+    }
+
+    /// Says why a command runs without the sandbox, for people; `None` if there is none here, or if it was in it before.
+    pub(in crate::tool) async fn why_unsandboxed(
+        &self,
+        (confinement, asks): (Confinement, bool),
+        context: &ToolContext,
+    ) -> Option<&'static str> {
+        let is_open = confinement == Confinement::None && context.sandbox != SandboxUse::Outside;
+        let sandbox = self.sandbox().filter(|_| is_open)?;
+        self.check_sandbox().await;
+        sandbox.is_on().then_some(if asks {
+            "it asks to run without the sandbox: it could read, change and send all that you can"
+        } else {
+            "the sandbox cannot be set up for it here: it could read, change and send all that you can"
+        })
     }
 
     async fn try_sandbox(&self) -> Option<String> {

@@ -2,7 +2,9 @@
 
 use belvedere::agent::{AgentEvent, EventKind, SessionEvent, ToolEvent};
 use belvedere::message::AgentId;
-use belvedere::permission::{Answer, ApprovalRequest, PermissionMode, Preview};
+use belvedere::permission::{
+    Answer, ApprovalRequest, PermissionMode, Places, Preview, Rule, RuleEffect, RuleOrigin, RuleSet,
+};
 use belvedere::sandbox::{Sandbox, SandboxChange};
 use belvedere::subagent::Command;
 use belvedere::tool::CommandEvent;
@@ -180,4 +182,60 @@ async fn what_a_command_in_the_background_leaves_where_nothing_may_be_written_is
     assert!(how.contains(&format!("is now {}/CLAUDE.md.blocked-", root.display())), "{how}");
     assert!(!root.join("CLAUDE.md").exists());
     session.quit().await;
+}
+
+/// Returns the reason of the first question about a command, which the model asks to run outside or not.
+async fn reason_of(input: serde_json::Value, rules: RuleSet, mode: PermissionMode, is_on: bool) -> Option<String> {
+    let cage = tempfile::tempdir().unwrap();
+    let (sandbox, shell) = sandboxed(cage.path(), &[]).await?;
+    let lines = [
+        reply(json!({"turn": 0}), vec![json!({"call": "Bash", "input": input})]),
+        reply(json!({}), vec![json!({"say": "done"})]),
+    ];
+    let parts = Parts::new(script(&lines));
+    let tools = crate::support::tools_of(&shell);
+    let mut session = Session::start(Parts { mode, rules, tools, sandbox: Some(sandbox), ..parts });
+    if !is_on {
+        session.send(Command::ChangeSandbox(SandboxChange::Turn { on: false }));
+        session.wait_session(|event| matches!(event, SessionEvent::SandboxChanged { .. }).then_some(())).await;
+    }
+    session.say("go");
+    let asked = session.wait(question).await;
+    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::No { comment: None } });
+    session.ended(AgentId::MAIN).await;
+    session.quit().await;
+    Some(asked.reason)
+}
+
+#[tokio::test]
+async fn a_question_about_leaving_the_sandbox_says_that_and_what_it_means() {
+    const LEAVES: &str = "it asks to run without the sandbox: it could read, change and send all that you can";
+    let place = std::path::Path::new("/work");
+    let ask = |text: &str| {
+        let places = Places { project: place, home: None };
+        let rule = Rule::parse(text, places, |tool| belvedere::tool::known_tools().kind_of(tool));
+        RuleSet::default().with(RuleEffect::Ask, &RuleOrigin::Flag, [rule])
+    };
+    let leaving = |line: &str| json!({"command": line, "dangerouslyDisableSandbox": true});
+    let none = RuleSet::default;
+    for mode in [PermissionMode::Default, PermissionMode::AcceptEdits] {
+        for line in ["make", "echo one > a.txt", "curl https://example.org", "cat a.txt | sh"] {
+            let Some(reason) = reason_of(leaving(line), none(), mode, true).await else { return };
+            assert_eq!(reason, LEAVES, "{line}");
+        }
+    }
+    // Who else asks is said as well.
+    let reason =
+        reason_of(leaving("make"), ask("Bash(make:*)"), PermissionMode::BypassPermissions, true).await.unwrap();
+    assert_eq!(reason, format!("rule: ask Bash(make:*) (the command line); {LEAVES}"));
+    // And so is what cannot be undone, which the heading is about then.
+    let inside = json!({"command": "git stash clear"});
+    let reason = reason_of(inside, ask("Bash(git stash:*)"), PermissionMode::Default, true).await.unwrap();
+    assert!(
+        reason.starts_with("rule: ask Bash(git stash:*)") && reason.contains("nothing brings this back"),
+        "{reason}"
+    );
+    // Where there is no sandbox, nothing leaves it.
+    let reason = reason_of(leaving("make"), none(), PermissionMode::Default, false).await.unwrap();
+    assert_eq!(reason, "mode ask: it may modify files");
 }
