@@ -36,7 +36,7 @@ pub(super) struct FoundCall<'a> {
 /// Finds the tool and parses the arguments, or says what is wrong with the call.
 pub(super) fn find_call<'a>(agent: &'a Agent, call: &ToolCall) -> Result<FoundCall<'a>, ToolOutput> {
     let tool = agent.tools.find(&call.name).ok_or_else(|| {
-        let names: Vec<&str> = agent.tools.names().collect();
+        let names: Vec<&str> = agent.tools.offered_names().collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let hint = agent.tools.hint(&call.name).map(|hint| format!(" {hint}")).unwrap_or_default();
         ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.{hint}", call.name))

@@ -132,6 +132,13 @@ impl Rule {
         matches_form(&pattern, &tool) || whole_server()
     }
 
+    /// Returns the entry for every use of a tool that looks after what an agent has started.
+    #[must_use]
+    pub fn whole(tool: &str) -> Self {
+        let (text, tool) = (tool.to_owned(), tool.to_owned());
+        Self { text, tool, kind: ToolKind::Other, scope: Scope::Whole, pattern: None }
+    }
+
     /// Returns `true` if this is about every use of the tool.
     pub fn is_whole(&self) -> bool {
         matches!(self.scope, Scope::Whole)

@@ -256,6 +256,7 @@ impl Tree {
             permissions: agent.capabilities.permissions.clone(),
             offer: agent.offers.servers.clone(),
         };
+        let permissions = agent.capabilities.permissions.clone();
         let own = agent.capabilities.tools.clone();
         let (id, delegates) = (agent.id, agent.capabilities.delegation == Delegation::Open);
         let runs_commands = own.names().any(|name| own.kind_of(name) == ToolKind::Execute);
@@ -269,8 +270,8 @@ impl Tree {
         let tools = if delegates { tools.with(Arc::new(AgentTool::new(self.clone(), agent))) } else { tools };
         let about = task_tools::tools(self, id, delegates, runs_commands);
         let asks = if asks { ask_tools::tools(self).to_vec() } else { Vec::new() };
-        let more = about.into_iter().chain(asks).filter(|tool| self.setup().tools.take(tool.name()));
-        more.fold(tools, |tools, tool| tools.with(tool))
+        let more = about.chain(asks).filter(|tool| self.setup().tools.take(tool.name()));
+        more.fold(tools, |tools, tool| tools.with(tool)).filtered(|tool| permissions.may_offer(tool))
     }
 
     /// Counts a spawn, if one more may be made for this request.

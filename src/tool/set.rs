@@ -78,6 +78,11 @@ impl ToolSet {
         self.all().map(|tool| tool.name())
     }
 
+    /// Returns the names of those that are offered to the model as things are.
+    pub fn offered_names(&self) -> impl Iterator<Item = &str> {
+        self.all().filter(|tool| tool.applies()).map(|tool| tool.name())
+    }
+
     /// Returns what is offered to the model.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.all().filter(|tool| tool.applies()).map(|tool| tool.spec()).collect()

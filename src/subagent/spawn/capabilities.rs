@@ -9,12 +9,13 @@ use std::sync::Arc;
 use crate::definition::{AgentDefinition, ToolsField};
 use crate::hook::OwnHooks;
 use crate::mcp::TOOL_PREFIX;
-use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
+use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules, ToolKind};
 use crate::subagent::limits::Refusal;
 use crate::subagent::servers::mention::MentionReach;
 use crate::subagent::servers::{AgentServers, TOOL_SEARCH, states};
 use crate::subagent::tools::agent_tool::AGENT_TOOL;
 use crate::subagent::tools::skill_tool::SKILL_TOOL;
+use crate::subagent::tools::task_tools::companions;
 use crate::tool::ToolSet;
 
 /// What an agent can hand on to those below it.
@@ -122,9 +123,17 @@ impl Lists {
         self.allowing().all(|list| list.iter().any(|rule| rule.tool().starts_with(TOOL_PREFIX)))
     }
 
-    /// Returns the rules that single uses are judged by.
-    fn rules(&self, above: &Rules) -> Rules {
-        self.allowing().cloned().fold(above.clone(), Rules::allowing).forbidding(self.forbidden.clone())
+    /// Returns the rules that single uses are judged by: what a list allows is joined by the tools that come with it. `tools`
+    /// are those there are.
+    fn rules(&self, above: &Rules, tools: &ToolSet) -> Rules {
+        let with_companions = |list: &Arc<[Rule]>| -> Arc<[Rule]> {
+            let has = |tool: &str| list.iter().any(|rule| rule.is_clear() && rule.names(tool));
+            let runs_commands = tools.names().any(|tool| tools.kind_of(tool) == ToolKind::Execute && has(tool));
+            let more = companions(has(AGENT_TOOL), runs_commands).iter().map(|tool| Rule::whole(tool));
+            list.iter().cloned().chain(more).collect()
+        };
+        let allowing = self.allowing().map(with_companions);
+        allowing.fold(above.clone(), Rules::allowing).forbidding(self.forbidden.clone())
     }
 
     /// Says of every entry of the list that leaves nothing why it gives no tool; `None` if nothing was named.
@@ -191,7 +200,7 @@ impl Capabilities {
         let delegation = if is_open { Delegation::Open } else { Delegation::Closed };
         let skills = if lists.leave(SKILL_TOOL) { self.skills } else { Delegation::Closed };
         let tools = self.tools.filtered(|tool| lists.leave(tool));
-        let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
+        let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules(), all));
         let has_servers = lists.name_servers() && !states(&self.servers, &permissions).is_empty();
         if tools.is_empty()
             && !has_servers
@@ -211,7 +220,7 @@ impl Capabilities {
     #[must_use]
     pub(in crate::subagent) fn keeping_notes(self, above: &Self, lists: &Lists, folder: PathBuf) -> Self {
         let lists = lists.keeping_notes(&folder, &above.tools);
-        let permissions = self.permissions.with_rules(lists.rules(above.permissions.rules()));
+        let permissions = self.permissions.with_rules(lists.rules(above.permissions.rules(), &above.tools));
         Self {
             tools: above.tools.filtered(|tool| lists.leave(tool)),
             permissions: permissions.with_own_folder(Some(folder)),

@@ -32,23 +32,28 @@ struct Own {
     parent: AgentId,
 }
 
+/// Returns the names of the tools that come with `Agent`, or with a tool that runs commands: they are offered with those, and
+/// a list that allows those allows them.
+pub(in crate::subagent) fn companions(delegates: bool, runs_commands: bool) -> &'static [&'static str] {
+    match (delegates, runs_commands) {
+        (true, _) => &TASK_TOOLS,
+        (false, true) => &["TaskOutput", "TaskStop"],
+        (false, false) => &[],
+    }
+}
+
 /// Returns the tools by which an agent looks after its subagents, if it has any, and its commands.
 pub(in crate::subagent) fn tools(
     tree: &Tree,
     parent: AgentId,
     delegates: bool,
     runs_commands: bool,
-) -> Vec<Arc<dyn AnyTool>> {
+) -> impl Iterator<Item = Arc<dyn AnyTool>> {
     let own = Own { tree: tree.clone(), parent };
-    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-    if delegates || runs_commands {
-        tools.push(Arc::new(TaskOutput(own.clone())));
-        tools.push(Arc::new(TaskStop(own.clone())));
-    }
-    if delegates {
-        tools.push(Arc::new(SendMessage(own)));
-    }
-    tools
+    let all: [Arc<dyn AnyTool>; 3] =
+        [Arc::new(TaskOutput(own.clone())), Arc::new(TaskStop(own.clone())), Arc::new(SendMessage(own))];
+    let offered = companions(delegates, runs_commands);
+    all.into_iter().filter(|tool| offered.contains(&tool.name()))
 }
 
 /// Bytes of a filter once it is compiled.

@@ -33,6 +33,7 @@ mod memory;
 mod mention;
 mod models;
 mod offer;
+mod offered;
 mod pictures;
 mod rate_limit;
 mod reaching;
