@@ -388,17 +388,6 @@ async fn a_key_of_this_program_reaches_neither_a_model_nor_a_listener() {
 }
 
 #[tokio::test]
-async fn what_every_request_holds_is_small() {
-    let provider = script(&[reply(json!({}), vec![json!({"say": "hello"})])]);
-    let mut session = Session::start(Parts::new(provider.clone()));
-    session.ask("go").await;
-    let request = last_of_main(&provider);
-    let size = request.system.len() + serde_json::to_string(&request.tools[..]).unwrap().len();
-    assert!(size <= 24 << 10, "{size} bytes");
-    session.quit().await;
-}
-
-#[tokio::test]
 async fn calls_of_other_programs_keep_their_restrictions() {
     let long = "WHAT: the work called narrow. WHERE: here. RETURN: a word.";
     let provider = script(&[

@@ -69,7 +69,7 @@ async fn the_beginning_of_long_notes_is_shown() {
     let lines: Vec<String> = (1..=300).map(|number| format!("line {number}.")).collect();
     let long = "x".repeat(40 << 10);
     for (text, within, beyond) in
-        [(lines.join("\n"), "line 200.", "line 201."), (format!("begin {long} end"), "begin x", " end")]
+        [(lines.join("\n"), "line 200.", "line 201."), (format!("begin {long} omega"), "begin x", " omega")]
     {
         let system = recalled(keeper(MemoryScope::Local, ""), |session| {
             put(&session.root().join(".claude/agent-memory-local/Note-Keeper"), &text);

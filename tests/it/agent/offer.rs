@@ -1,9 +1,11 @@
-//! What the description of `Agent` says of each agent: when to use it, and the tools that it will have.
+//! What the description of `Agent` says of each agent: when to use it, and the tools that it will have. And how much every
+//! request of an agent holds before a word is said.
 
 use belvedere::definition::{AgentDefinition, Catalog, MemoryScope};
+use belvedere::provider::Request;
 use serde_json::json;
 
-use super::{defined, reply, script};
+use super::{defined, last_of_main, reply, script};
 use crate::support::{Parts, Session};
 
 /// Returns what is offered of an agent with this head: what stands behind its description.
@@ -62,4 +64,35 @@ async fn the_offer_names_the_tools_for_notes() {
     assert_eq!(offer.as_deref(), Some("Read, Bash, Write and Edit for its notes"));
     let offer = offered(keeper("tools: Read\ndisallowedTools: Write, Edit"), None, 1).await;
     assert_eq!(offer.as_deref(), Some("Read"));
+}
+
+/// The bytes of what each request of an agent begins with, about four to a token.
+fn held(request: &Request) -> usize {
+    request.system.len() + serde_json::to_string(&request.tools[..]).unwrap().len()
+}
+
+#[tokio::test]
+async fn what_every_request_holds_is_small() {
+    let provider = script(&[reply(json!({}), vec![json!({"say": "hello"})])]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("go").await;
+    let request = last_of_main(&provider);
+    assert!(held(&request) <= 28_000, "{} bytes are more than 7,000 tokens", held(&request));
+    session.quit().await;
+
+    let task = "WHAT: find where a session is stored. WHERE: src. WHAT TO RETURN: path:line.";
+    let explore =
+        json!({"call": "Agent", "input": {"description": "Look", "prompt": task, "subagent_type": "explore"}});
+    let provider = script(&[
+        reply(json!({"turn": 0, "task": "go"}), vec![explore]),
+        reply(json!({"task": "WHAT"}), vec![json!({"say": "<summary>in a.rs</summary>"})]),
+        reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("go").await;
+    let requests = provider.requests();
+    let child = requests.iter().find(|request| request.system.contains("# You are a subagent")).unwrap();
+    assert!(held(child) <= 14_000, "{} bytes are more than 3,500 tokens", held(child));
+    assert_eq!(child.system.matches("<summary>").count(), 1, "the form of a report is said once");
+    session.quit().await;
 }

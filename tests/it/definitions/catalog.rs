@@ -81,9 +81,10 @@ fn every_built_in_file_is_faultless_and_offered() {
         assert!(BUILT_IN.contains(&stem.as_str()), "{stem} is not embedded");
         assert!(agent.description.starts_with("Use ") && agent.description.len() < 300, "{}", agent.description);
         assert!(colours.insert(agent.color.clone()), "{:?} is taken", agent.color);
-        for words in ["<summary>", "<findings>", "<answer>", "path:line", "alone"] {
+        for words in ["Summary: ", "Findings: ", "Answer: ", "path:line", "alone"] {
             assert!(agent.prompt.contains(words), "{stem} lacks {words}");
         }
+        assert!(!agent.prompt.contains("<summary>"), "{stem}: the form of a report is what every subagent is told");
         assert!(agent.prompt.len() < 3_000, "{stem}: every run of it pays for these bytes");
     }
     assert_eq!(colours.len(), BUILT_IN.len());

@@ -1,6 +1,7 @@
 //! The tools, each driven through its plan and its run in a real folder.
 
 mod commands;
+mod descriptions;
 mod diagnostics;
 pub(crate) mod documents;
 mod edits;
