@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, Usage};
-use crate::provider::{StopReason, StreamEvent};
+use crate::provider::{StopReason, StreamEvent, TextPiece, split_thoughts};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
@@ -140,16 +140,17 @@ impl TurnBuilder {
     /// Returns the whole reply. `ids` holds the ids of all calls made so far; new ones are added.
     #[must_use]
     pub fn finish(self, agent: AgentId, ids: &mut HashSet<String>) -> Turn {
-        let content = self
-            .parts
-            .into_iter()
-            .map(|part| match part {
-                Part::Done(block) => block,
+        let mut content = Vec::with_capacity(self.parts.len());
+        for part in self.parts {
+            match part {
+                Part::Done(Block::Text { text }) => add_text(&mut content, text),
+                Part::Done(block) => content.push(block),
                 Part::Call { id, name, json } => {
-                    Block::ToolCall(ToolCall { id: unique_id(agent, &id, ids), name, input: ToolInput::parse(&json) })
+                    let (id, input) = (unique_id(agent, &id, ids), ToolInput::parse(&json));
+                    content.push(Block::ToolCall(ToolCall { id, name, input }));
                 }
-            })
-            .collect();
+            }
+        }
         Turn { message: AssistantMessage { content }, usage: self.usage, stop: self.stop, latency: self.latency }
     }
 
@@ -157,15 +158,27 @@ impl TurnBuilder {
     /// proof, would make the transcript unusable.
     #[must_use]
     pub fn cut(self) -> Turn {
-        let content = self
-            .parts
-            .into_iter()
-            .filter_map(|part| match part {
-                Part::Done(block @ Block::Text { .. }) => Some(block),
-                _ => None,
-            })
-            .collect();
+        let mut content = Vec::new();
+        for part in self.parts {
+            if let Part::Done(Block::Text { text }) = part {
+                add_text(&mut content, text);
+            }
+        }
+        content.retain(|block| matches!(block, Block::Text { .. }));
         Turn { message: AssistantMessage { content }, usage: self.usage, stop: None, latency: self.latency }
+    }
+}
+
+/// Adds a text, the reasoning in it as such.
+fn add_text(content: &mut Vec<Block>, text: String) {
+    let has_thought = content.iter().any(|block| matches!(block, Block::Thinking { .. }));
+    match split_thoughts(&text, has_thought).as_slice() {
+        [] => content.push(Block::Text { text }),
+        [TextPiece::Said(said)] if said.len() == text.len() => content.push(Block::Text { text }),
+        pieces => content.extend(pieces.iter().map(|piece| match piece {
+            TextPiece::Thought(text) => Block::Thinking { text: (*text).to_owned(), signature: None },
+            TextPiece::Said(text) => Block::Text { text: (*text).to_owned() },
+        })),
     }
 }
 

@@ -6,6 +6,7 @@
 mod address;
 mod attachment;
 mod budget;
+mod code_block;
 pub mod columns;
 mod diagnostic;
 mod diff;
@@ -46,6 +47,7 @@ pub use attachment::{
     picture_mark, picture_numbers, picture_type, too_large, without_picture_marks,
 };
 pub use budget::{BudgetLimit, Dollars, parse_tokens};
+pub use code_block::{CodeBlocks, is_quoted};
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind, line_end};
 pub use effort::{Effort, EffortWish, Reasoning};

@@ -46,6 +46,7 @@ pub use key::{FetchKey, KeySource};
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;
 pub use service::{Credential, DETAIL_CHARS, Service};
+pub use think::{TextPiece, split_thoughts};
 pub use transport::Transport;
 
 /// Answers requests with a stream of events.

@@ -15,6 +15,7 @@ mod headless;
 mod load;
 mod mcp;
 mod memory;
+mod models;
 mod offline;
 mod permissions;
 mod properties;

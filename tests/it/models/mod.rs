@@ -1,0 +1,6 @@
+//! Models as people run them: shapes of their answers, played through the four wire formats, the real loop and the tree.
+//!
+//! Owns the server that speaks each format. Leaves what is played to the files of `tests/fixtures/models`.
+
+mod answers;
+mod wires;
