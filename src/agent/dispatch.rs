@@ -4,7 +4,6 @@
 //! wrong in a call becomes a result that the model can mend.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -15,9 +14,9 @@ use tokio::time::sleep;
 
 use super::attempt::{FoundCall, find_call, with_hooks};
 use super::run::Run;
-use super::searching::{self, Searched};
+use super::searching;
 use super::{Agent, Status, ToolEvent};
-use crate::message::{ResultPart, ToolCall, ToolResult, Usage, attachment_type, without_speakers};
+use crate::message::{ResultPart, ToolCall, ToolResult, attachment_type, without_speakers};
 use crate::permission::{PermissionMode, ToolKind};
 use crate::tool::{Concurrency, FileChange, SandboxUse, ToolContext, ToolOutput, bound_text};
 
@@ -39,8 +38,6 @@ const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 pub(super) struct Dispatched {
     pub(super) results: Vec<ToolResult>,
     pub(super) changes: Vec<FileChange>,
-    /// What requests beside the turns have used, and cost.
-    pub(super) aside: Vec<(Usage, Option<f64>)>,
     /// How many of the calls were not passed over.
     pub(super) begun: u32,
 }
@@ -60,9 +57,7 @@ pub(super) async fn dispatch(run: &Run<'_>, calls: &[ToolCall], allowance: usize
             continue;
         }
         all.begun += u32::try_from(group.len()).unwrap_or(u32::MAX);
-        let searched = Searched::default();
-        let outputs = join_all(group.into_iter().map(|pending| one(run, pending, &searched))).await;
-        all.aside.append(&mut searched.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let outputs = join_all(group.into_iter().map(|pending| one(run, pending))).await;
         for (result, changes) in outputs {
             all.results.push(result);
             all.changes.extend(changes);
@@ -132,7 +127,7 @@ fn groups<'a>(agent: &'a Agent, calls: &'a [ToolCall]) -> Vec<Vec<Pending<'a>>> 
     groups
 }
 
-async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolResult, Vec<FileChange>) {
+async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange>) {
     let agent = run.agent;
     let call = pending.call;
     let asked = match pending.asked {
@@ -153,7 +148,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>, searched: &Searched) -> (ToolR
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
         }),
         never = emit_progress(run, call, tail) => never,
-        never = searching::serve(run, searches, searched) => never,
+        never = searching::serve(run, searches) => never,
     };
     end(run, call, output).await
 }

@@ -5,14 +5,14 @@
 //! agent's own silence.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::watchdog::Watchdog;
 use super::{Agent, EventKind, Status};
-use crate::message::AgentId;
+use crate::message::{AgentId, Usage};
 use crate::tool::CommandHost;
 
 /// How long an agent may be at work without an event.
@@ -27,7 +27,12 @@ pub(super) struct Run<'a> {
     emitted: Mutex<Emitted>,
     /// How often each tool has run.
     counts: Mutex<BTreeMap<String, u32>>,
+    pub(super) asides: Asides,
 }
+
+/// What requests beside the turns have used, and cost, until the run counts it. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Asides(Arc<Mutex<Vec<(Usage, Option<f64>)>>>);
 
 struct Emitted {
     /// When the latest event was emitted.
@@ -41,7 +46,13 @@ impl<'a> Run<'a> {
         let started = Instant::now();
         let emitted = Mutex::new(Emitted { at: started, last_turn: None });
         let commands = agent.command_host();
-        Self { agent, started, watchdog: Watchdog::new(started), commands, emitted, counts: Mutex::default() }
+        let (counts, asides) = Default::default();
+        Self { agent, started, watchdog: Watchdog::new(started), commands, emitted, counts, asides }
+    }
+
+    /// Returns what asks models beside a run of this agent, which counts what that takes.
+    pub(super) fn beside(agent: &'a Agent, asides: Asides) -> Self {
+        Self { asides, ..Self::new(agent) }
     }
 
     pub(super) async fn emit(&self, kind: impl Into<EventKind>) {
@@ -75,6 +86,20 @@ impl<'a> Run<'a> {
 
     async fn emit_for(&self, agent: AgentId, kind: EventKind) {
         self.watchdog.paused(self.agent.sink.emit_until(agent, kind, &self.agent.cancel)).await;
+    }
+
+    /// Emits what a request beside the turns has used, and keeps it for the run.
+    pub(super) async fn count_aside(&self, usage: Usage, cost_usd: Option<f64>) {
+        if usage == Usage::default() {
+            return;
+        }
+        self.asides.0.lock().unwrap_or_else(PoisonError::into_inner).push((usage, cost_usd));
+        self.emit(EventKind::Aside { usage, cost_usd }).await;
+    }
+
+    /// Returns what requests beside the turns have used since this was last asked.
+    pub(super) fn take_asides(&self) -> Vec<(Usage, Option<f64>)> {
+        std::mem::take(&mut self.asides.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Counts a tool that begins to run.

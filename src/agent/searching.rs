@@ -4,19 +4,17 @@
 //! is allowed, and what the agent's model reads to `tool`. Invariants: the service gets the query and nothing of the
 //! conversation; a search that pauses goes on with all that the service has sent, unchanged.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::Agent;
 use super::aside::ask_aside;
 use super::budget::Reserved;
 use super::run::Run;
 use super::stream::ModelReply;
 use super::turn::{MAX_CONTINUATIONS, Turn};
-use super::{Agent, EventKind};
-use crate::message::{
-    AssistantMessage, Block, Effort, Message, SearchForm, ServedKind, Transcript, Usage, sanitize_line,
-};
+use crate::message::{AssistantMessage, Block, Effort, Message, SearchForm, ServedKind, Transcript, sanitize_line};
 use crate::provider::{Model, Request, SearchBounds, StopReason};
 use crate::tool::{SearchAnswer, SearchCall, SearchQuery, ServiceSearcher, ToolOutput};
 
@@ -26,9 +24,6 @@ const PROMPT: &str = "You search the web for another program. Search for exactly
 /// Most tokens of what the service says of the results.
 const ANSWER_TOKENS: u32 = 2_000;
 
-/// What searches have used, and cost.
-pub(super) type Searched = Mutex<Vec<(Usage, Option<f64>)>>;
-
 /// Returns the way to the agent's service, if it searches itself, and the end at which calls arrive.
 pub(super) fn way(agent: &Agent) -> (Option<ServiceSearcher>, mpsc::Receiver<SearchCall>) {
     let (calls, arriving) = mpsc::channel(1);
@@ -37,16 +32,16 @@ pub(super) fn way(agent: &Agent) -> (Option<ServiceSearcher>, mpsc::Receiver<Sea
 }
 
 /// Answers the searches of one call. Never returns; it is raced against the tool.
-pub(super) async fn serve(run: &Run<'_>, mut calls: mpsc::Receiver<SearchCall>, used: &Searched) -> ToolOutput {
+pub(super) async fn serve(run: &Run<'_>, mut calls: mpsc::Receiver<SearchCall>) -> ToolOutput {
     while let Some(SearchCall { query, answer }) = calls.recv().await {
-        let found = search(run, &query, used).await;
+        let found = search(run, &query).await;
         // The call may have been stopped meanwhile.
         let _ = answer.send(found);
     }
     std::future::pending().await
 }
 
-async fn search(run: &Run<'_>, query: &SearchQuery, used: &Searched) -> Result<SearchAnswer, String> {
+async fn search(run: &Run<'_>, query: &SearchQuery) -> Result<SearchAnswer, String> {
     let agent = run.agent;
     let Some((service, model)) = agent.provider.web_search() else {
         return Err("The service does not search.".to_owned());
@@ -57,7 +52,7 @@ async fn search(run: &Run<'_>, query: &SearchQuery, used: &Searched) -> Result<S
     for _ in 0..=MAX_CONTINUATIONS {
         let request = request(&conversation, query, form, &model);
         let (reply, usage) = ask_aside(run, request, (&*agent.provider, &model), &agent.work).await;
-        count(run, &model, usage, used).await;
+        run.count_aside(usage, model.price.map(|price| price.cost(&usage))).await;
         let turn = match reply {
             Ok(ModelReply::Whole(turn)) => turn,
             Ok(ModelReply::Failed(error, _)) => {
@@ -101,15 +96,6 @@ fn request(conversation: &Transcript, query: &SearchQuery, form: SearchForm, mod
             blocked_domains: query.blocked.clone(),
         }),
     }
-}
-
-async fn count(run: &Run<'_>, model: &Model, usage: Usage, used: &Searched) {
-    if usage == Usage::default() {
-        return;
-    }
-    let cost_usd = model.price.map(|price| price.cost(&usage));
-    used.lock().unwrap_or_else(PoisonError::into_inner).push((usage, cost_usd));
-    run.emit(EventKind::Aside { usage, cost_usd }).await;
 }
 
 /// Gathers what the service has found and said.

@@ -230,7 +230,7 @@ impl<'a> Driver<'a> {
         let done = dispatch(self.run, calls, self.allowance()).await;
         self.tool_calls = self.tool_calls.saturating_add(done.begun);
         done.changes.iter().for_each(|change| self.files.add(change));
-        done.aside.iter().for_each(|(usage, cost_usd)| self.add_used(*usage, *cost_usd));
+        self.count_asides();
         self.transcript.push_results(done.results);
     }
 
@@ -430,6 +430,13 @@ impl<'a> Driver<'a> {
         self.run.emit(kind).await;
     }
 
+    /// Counts what requests beside the turns have used.
+    fn count_asides(&mut self) {
+        for (usage, cost_usd) in self.run.take_asides() {
+            self.add_used(usage, cost_usd);
+        }
+    }
+
     fn add_used(&mut self, usage: Usage, cost_usd: Option<f64>) {
         self.usage += usage;
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
@@ -444,6 +451,7 @@ impl<'a> Driver<'a> {
         if let Some((used, model)) = judged {
             self.count_aside(used, &model);
         }
+        self.count_asides();
         self.transcript.interrupt_pending();
         let (status, words, reason) = match end {
             End::Answered if answer.trim().is_empty() => {

@@ -334,6 +334,8 @@ impl<'a> Talk<'a> {
             ExternalEnd::Lost(reason) => (Status::Interrupted, LastWords::Partial, Some(reason)),
         };
         let (turns, usage, cost_usd, transcript) = self.steps.into_parts();
+        let mut usage = usage + judged.map(|(used, _)| used).unwrap_or_default();
+        self.run.take_asides().into_iter().for_each(|(used, _)| usage += used);
         let outcome = Outcome {
             status,
             text,
@@ -341,7 +343,7 @@ impl<'a> Talk<'a> {
             reason,
             turns,
             tool_calls: self.calls.begun,
-            usage: usage + judged.map(|(used, _)| used).unwrap_or_default(),
+            usage,
             cost_usd,
             elapsed_ms: millis(self.run.started.elapsed()),
             tools_run: self.run.tools_run(),
