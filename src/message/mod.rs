@@ -38,6 +38,7 @@ mod speakers;
 mod tool;
 mod transcript;
 mod transport;
+mod url_pattern;
 mod usage;
 mod variables;
 
@@ -76,6 +77,7 @@ pub use speakers::{escape_tags, reminded, reminder, speaks, tag_name, without_sp
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{Counted, INTERRUPTED, Transcript};
 pub use transport::{TransportSettings, is_key_header};
+pub use url_pattern::allows_url;
 pub use usage::{Spent, Usage, UsageTable};
 pub use variables::expand_variables;
 

@@ -3,6 +3,10 @@
 //! Owns what an entry of such a list matches. Leaves reading the lists to `config`, and heeding them to `mcp`. Invariant: in
 //! doubt an entry that denies matches, and one that allows does not.
 
+use reqwest::Url;
+
+use super::url_pattern::{allows_url, matches_wildcard};
+
 /// One entry of a list of servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerPattern {
@@ -49,7 +53,8 @@ fn allows(list: &[ServerPattern], name: &str, place: ServerPlace<'_>) -> bool {
             list.iter().any(|entry| entry.is_command(command, args))
         }
         ServerPlace::Url(url) if has(|entry| matches!(entry, ServerPattern::Url(_))) => {
-            list.iter().any(|entry| matches!(entry, ServerPattern::Url(form) if matches_form(form, url)))
+            let parsed = Url::parse(url);
+            list.iter().any(|entry| matches!(entry, ServerPattern::Url(form) if parsed.as_ref().is_ok_and(|url| allows_url(form, url))))
         }
         _ => list.iter().any(|entry| matches!(entry, ServerPattern::Name(known) if known == name)),
     }
@@ -61,9 +66,7 @@ impl ServerPattern {
             // Names that differ in such signs only have the same tools.
             (Self::Name(denied), _) => loose(denied) == loose(name),
             (Self::Command(_), ServerPlace::Command(command, args)) => self.is_command(command, args),
-            (Self::Url(form), ServerPlace::Url(url)) => {
-                matches_form(&form.to_ascii_lowercase(), &url.to_ascii_lowercase())
-            }
+            (Self::Url(form), ServerPlace::Url(url)) => has_form(&form.to_ascii_lowercase(), &url.to_ascii_lowercase()),
             _ => false,
         }
     }
@@ -78,18 +81,8 @@ fn loose(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
-/// Returns `true` if a text has a form in which `*` stands for anything. An address counts with and without its last slash.
-fn matches_form(form: &str, text: &str) -> bool {
-    let has_form = |text: &str| {
-        let mut parts = form.split('*');
-        let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-        let parts: Vec<&str> = parts.collect();
-        let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-        for part in middle {
-            let Some(at) = rest.find(part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last)
-    };
-    has_form(text) || has_form(text.trim_end_matches('/')) || has_form(&format!("{text}/"))
+/// Returns `true` if an address has the form of one that is denied, with its last slash or without. It may lie anywhere in it.
+fn has_form(form: &str, url: &str) -> bool {
+    let without = url.trim_end_matches('/');
+    [url, without, &format!("{url}/")].into_iter().any(|url| matches_wildcard(form, url))
 }
