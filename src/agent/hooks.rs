@@ -9,8 +9,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::hook_judge;
 use super::inbox::Inbox;
-use super::run::Run;
+use super::run::{Asides, Run};
 use super::{Agent, EventKind, InboxMessage, Sink, StopCause, Urgency};
 use crate::hook::{AgentHooks, HookEvent, HookMoment, HookVerdict, hook_tool_input, hook_tool_response};
 use crate::message::{AgentId, ToolCall, ToolInput, reminder};
@@ -72,13 +73,19 @@ impl Agent {
     }
 
     /// Runs the hooks of a moment of this agent. One that wants the agent to stop stops it.
-    async fn fire(&self, event: HookEvent, about: &str, fields: Value, stop: CancellationToken) -> HookVerdict {
+    async fn fire(
+        &self,
+        (event, about): (HookEvent, &str),
+        fields: Value,
+        (stop, asides): (CancellationToken, &Asides),
+    ) -> HookVerdict {
         if !self.hooks.listen_to(event) {
             return HookVerdict::default();
         }
         let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
         let (cwd, mode) = (self.place.cwd.clone(), self.permissions.mode().id());
-        let verdict = self.listener().fire(HookMoment { event, about, cwd: &cwd, mode, fields, stop }).await;
+        let ask = Some(hook_judge::asker(self, asides));
+        let verdict = self.listener().fire(HookMoment { event, about, cwd: &cwd, mode, fields, stop, ask }).await;
         if let Some(why) = &verdict.stop {
             let text = format!("a hook of {} stops this agent: {why}", event.name());
             self.sink.emit(self.id, EventKind::Notice { text }).await;
@@ -93,7 +100,8 @@ impl Agent {
     /// Returns the reason of the hook that blocks it.
     pub async fn submit_prompt(&self, prompt: &str) -> Result<Vec<String>, String> {
         let event = HookEvent::UserPromptSubmit;
-        let verdict = self.fire(event, "", json!({"prompt": prompt}), self.cancel.token()).await;
+        let beside = (self.cancel.token(), &Asides::default());
+        let verdict = self.fire((event, ""), json!({"prompt": prompt}), beside).await;
         match (verdict.block, verdict.stop) {
             (Some(why), _) | (None, Some(why)) => Err(format!("Blocked by hook: {why}")),
             (None, None) => Ok(verdict.contexts.iter().map(|text| context_words(event, text)).collect()),
@@ -131,7 +139,8 @@ impl<'a> HookedCall<'a> {
 impl Run<'_> {
     async fn fire(&self, event: HookEvent, about: &str, fields: Value) -> HookVerdict {
         // Hooks have time limits of their own.
-        self.watchdog.paused(self.agent.fire(event, about, fields, self.agent.work.token())).await
+        let beside = (self.agent.work.token(), &self.asides);
+        self.watchdog.paused(self.agent.fire((event, about), fields, beside)).await
     }
 
     pub(super) async fn before_tool(&self, call: &HookedCall<'_>) -> HookVerdict {
@@ -190,7 +199,7 @@ impl Run<'_> {
         agent.hooks.session_hooks().go_on(async move {
             let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
             let (event, about) = (HookEvent::Notification, "permission_prompt");
-            listener.fire(HookMoment { event, about, cwd: &cwd, mode, fields, stop }).await;
+            listener.fire(HookMoment { event, about, cwd: &cwd, mode, fields, stop, ask: None }).await;
         });
     }
 

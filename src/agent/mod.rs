@@ -29,6 +29,7 @@ mod dispatch;
 mod driver;
 mod event;
 mod external;
+mod hook_judge;
 mod hooks;
 mod inbox;
 mod open_run;
@@ -57,6 +58,7 @@ pub use event::{
     rewound_words,
 };
 pub use external::{ExternalAgent, ExternalSessionName, RemoteAgent};
+pub use hook_judge::{FindHookModel, HookJudges};
 pub use hooks::{HookListener, context_words};
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use open_run::LastRun;
@@ -80,6 +82,8 @@ pub struct Agent {
     pub summarizer: Option<SideModel>,
     /// Who judges whether its report carries instructions, if anyone does.
     pub judge: Option<SideModel>,
+    /// Who answers the questions of its hooks.
+    pub judges: HookJudges,
     /// How the model shall think; models that do not know it are not asked.
     pub reasoning: Reasoning,
     pub tools: ToolSet,

@@ -9,6 +9,7 @@ mod file;
 mod git;
 mod git_entries;
 mod hook_shape;
+mod http_hook_lists;
 mod json;
 mod launchers;
 mod layer;
@@ -37,6 +38,7 @@ use layer::Origin;
 
 pub use edit::{edited, may_be_secret};
 pub use git::{git_branch, obeyed_by_git};
+pub use http_hook_lists::HttpHookLists;
 pub use layer::{nearest as nearest_setting, variable_of};
 pub use more_settings::{MoreSettings, SettingsKey, StatusLineCommand};
 pub use paths::{Environment, Paths, PathsError};

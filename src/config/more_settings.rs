@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::hook_shape;
+use super::http_hook_lists::FileHttpHookLists;
 use super::rows::model_names;
 use super::sandbox_wishes::SandboxWishes;
 use super::server_lists::FileServerLists;
@@ -45,6 +46,8 @@ pub struct MoreSettings {
     pub bars_sideloading: bool,
     /// The MCP servers that may be used, if there is a list, and those that may not.
     pub servers: FileServerLists,
+    /// Which addresses hooks may be, and which variables their headers may hold.
+    pub http_hooks: FileHttpHookLists,
     /// What it asks of the sandbox.
     pub sandbox: SandboxWishes,
     /// What is wrong with those that count: the key, and what is wrong with it.
@@ -73,13 +76,15 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 23] = [
+const USED: [&str; 25] = [
     "$schema",
     "permissions",
     "allowManagedPermissionRulesOnly",
     "hooks",
     "disableAllHooks",
     "allowManagedHooksOnly",
+    "allowedHttpHookUrls",
+    "httpHookAllowedEnvVars",
     "env",
     "model",
     "fallbackModel",
@@ -122,9 +127,9 @@ const UNUSED_PERMISSIONS: [&str; 6] = [
 
 /// Keys of Claude Code that do nothing here. Those of them that restrict are in `restrictions`.
 #[rustfmt::skip]
-const UNUSED: [&str; 164] = [
+const UNUSED: [&str; 162] = [
     "additionalMarketplaces", "advisorModel", "agent", "agentPushNotifEnabled", "allowAllClaudeAiMcps",
-    "allowClaudeInChromeWithManagedMcp", "allowedChannelPlugins", "allowedHttpHookUrls", "allowedMarketplaces",
+    "allowClaudeInChromeWithManagedMcp", "allowedChannelPlugins", "allowedMarketplaces",
     "allowedProviders", "allowNestedModelAccessUnderForceLogin", "apiKeyHelper", "appendPlugins",
     "askUserQuestionTimeout", "attribution", "attributionProject", "attributionProjectPolicy", "autoCompactEnabled",
     "autoCompactWindow", "autoConnectIde", "autoContinueAtUsageLimit", "autoDreamEnabled", "autoMemoryDirectory",
@@ -139,7 +144,7 @@ const UNUSED: [&str; 164] = [
     "emojiCompletionEnabled", "enableArtifact", "enableWorkflows", "enforceAvailableModels", "extraKnownMarketplaces",
     "fastMode", "fastModePerSessionOptIn", "feedbackDrafts", "feedbackSurveyRate", "fileCheckpointingEnabled",
     "fileSuggestion", "footerLinksRegexes", "forceLoginGatewayUrl", "forceLoginMethod", "forceLoginOrgUUID",
-    "forceRemoteSettingsRefresh", "gatewayInternalNetworks", "gcpAuthRefresh", "httpHookAllowedEnvVars",
+    "forceRemoteSettingsRefresh", "gatewayInternalNetworks", "gcpAuthRefresh",
     "idleCompaction", "includeCoAuthoredBy", "includeGitInstructions", "inputNeededNotifEnabled",
     "isolatePeerMachines", "keybindingFlavor", "language", "managedMcpServers", "managedSourcesBehavior",
     "maxEffortLevel", "maxProseWidth", "minimumVersion", "modelOverrides", "modelPicker", "modelPricing",
@@ -179,6 +184,7 @@ impl MoreSettings {
         }
         let lost = &mut read.lost;
         read.servers = FileServerLists::of(keys, lost);
+        read.http_hooks = FileHttpHookLists::of(keys, lost);
         read.sandbox = SandboxWishes::of(keys.get("sandbox"), lost);
         read
     }

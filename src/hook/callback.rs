@@ -6,8 +6,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::command::HookCommand;
 use super::event::HookEvent;
-use super::handler::{HookCommand, HookHandler, HookSource, OnFailure, bounded_timeout};
+use super::handler::{HookHandler, HookSource, OnFailure, bounded_timeout};
 use super::matcher::HookMatcher;
 use crate::message::sanitize_line;
 

@@ -1,16 +1,16 @@
-//! One hook as it is written: its event, its matcher, its command.
+//! One hook as it is written: its event, its matcher, and how long it may take.
 //!
-//! Owns reading the `hooks` of settings, agent files and skills. Source of the format: the reference of Claude Code's hooks.
+//! Owns reading the `hooks` of settings, agent files and skills. Leaves what a hook runs to `command`. Source of the format: the reference of Claude Code's hooks.
 //! Invariants: what is written and not acted on is named; a guard that cannot be run, or not be read, is kept as one that
 //! has not judged.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::command::HookCommand;
 use super::condition::HookCondition;
 use super::event::HookEvent;
 use super::matcher::HookMatcher;
@@ -29,8 +29,6 @@ const MAX_END_TIMEOUT: f64 = 10.0;
 const MAX_TIMEOUT: f64 = 3_600.0;
 /// Hooks of one file that count.
 const MAX_HOOKS: usize = 500;
-/// What of a command is shown.
-const SHOWN_CHARS: usize = 120;
 
 /// One command that runs at an event.
 #[derive(Debug, Clone)]
@@ -62,68 +60,6 @@ pub enum OnFailure {
     Block,
     /// It happens in any case.
     Continue,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum HookCommand {
-    /// A line for a shell.
-    Line(String),
-    /// A program with its arguments.
-    Program(Vec<String>),
-    /// A function of the calling program, by the name that it goes by there.
-    Callback(String),
-    /// An address that is sent what happens, and answers.
-    Http(HookRequest),
-    /// One that cannot run here, for this reason.
-    Unrunnable { why: String },
-}
-
-/// What is sent to an address.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct HookRequest {
-    pub url: String,
-    /// With their variables, which are filled in as it is sent.
-    pub headers: Vec<(String, String)>,
-    /// The variables that headers may hold.
-    pub variables: Vec<String>,
-}
-
-impl fmt::Display for HookCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(line) => f.write_str(line),
-            Self::Callback(id) => write!(f, "callback {id}"),
-            Self::Unrunnable { why } => write!(f, "[{why}]"),
-            Self::Http(HookRequest { url, headers, variables }) => {
-                write!(f, "POST {}", shell_word(url))?;
-                for (name, value) in headers {
-                    write!(f, " [with header {}={}]", shell_word(name), shell_word(value))?;
-                }
-                variables.iter().try_for_each(|name| write!(f, " [with ${}]", shell_word(name)))
-            }
-            Self::Program(words) => {
-                let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
-                f.write_str(&words.join(" "))
-            }
-        }
-    }
-}
-
-impl HookCommand {
-    /// Returns it as one line that fits a screen.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        let text = match self {
-            // Its headers may be secrets.
-            Self::Http(request) => format!("POST {}", request.url),
-            other => other.to_string(),
-        };
-        let text = sanitize_line(&text).into_owned();
-        match text.char_indices().nth(SHOWN_CHARS) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
-    }
 }
 
 /// Where a hook is written.
@@ -169,11 +105,7 @@ impl HookHandler {
         let matcher = if matcher.is_empty() { String::new() } else { format!(" {}", shell_word(matcher)) };
         let condition = self.condition.as_ref().map(|condition| format!(" [if {}]", shell_word(condition.text())));
         let outside = if self.outside == Some(true) { " [outside the sandbox]" } else { "" };
-        let kind = match &self.command {
-            HookCommand::Http(_) => " [http]",
-            HookCommand::Unrunnable { .. } => " [does not run]",
-            HookCommand::Line(_) | HookCommand::Program(_) | HookCommand::Callback(_) => "",
-        };
+        let kind = self.command.kind_word();
         let (name, condition) = (self.event.name(), condition.unwrap_or_default());
         // A command could end with such words, so they stand before it.
         format!("{name}{matcher}{condition}{outside}{kind}: {}", self.command)
@@ -242,10 +174,13 @@ impl Found<'_> {
             return self.unread(event, matcher_text, &format!("an entry of {name} is no object"), Effects::default());
         };
         let effects = Effects::of(fields);
-        let command = match command(fields) {
+        let command = match HookCommand::read(event, fields) {
             Ok(command) => command,
             Err(why) => return self.unread(event, matcher_text, &format!("a hook of {name} {why}"), effects),
         };
+        if effects.is_async && !command.can_be_async() {
+            self.say(&format!("hooks: `async` of a hook of {name} has no effect: only commands run beside the agent."));
+        }
         let counts = if self.owner == Owner::Skill { "once" } else { "" };
         let is_idle = |key: &&str| fields.contains_key(*key) && *key != counts;
         for idle in ["once", "asyncRewake"].into_iter().filter(is_idle) {
@@ -284,6 +219,7 @@ impl Found<'_> {
             self.say(&format!("hooks: the matcher `{matcher_text}` of {name} {why}; its hooks run for everything."));
             HookMatcher::All
         });
+        let is_async = effects.is_async && command.can_be_async();
         let condition = effects.condition.as_ref().map(|value| HookCondition::read(value, event));
         if let Some(why) = condition.as_ref().and_then(HookCondition::error) {
             self.say(&format!("hooks: the `if` of a hook of {name} {why}; the hook runs at each match."));
@@ -293,12 +229,12 @@ impl Found<'_> {
             matcher_text: matcher_text.trim().to_owned(),
             matcher,
             condition,
+            timeout: bounded_timeout(event, effects.timeout.or(usual_timeout(&command))),
             command,
-            timeout: bounded_timeout(event, effects.timeout),
-            is_async: effects.is_async,
+            is_async,
             is_once: self.owner == Owner::Skill && effects.is_once,
             on_failure: match effects.on_failure {
-                OnFailure::Block if effects.is_async || !event.can_block() => OnFailure::Unsaid,
+                OnFailure::Block if is_async || !event.can_block() => OnFailure::Unsaid,
                 on_failure => on_failure,
             },
             outside: effects.outside,
@@ -336,51 +272,11 @@ impl Effects {
     }
 }
 
-/// Returns what a hook runs, or why it cannot.
-fn command(fields: &Map<String, Value>) -> Result<HookCommand, String> {
-    match fields.get("type").and_then(Value::as_str) {
-        Some("command") => {}
-        Some("http") => return request(fields).map(HookCommand::Http),
-        Some(kind @ ("prompt" | "agent" | "mcp_tool")) => {
-            return Err(format!("is of type `{kind}`, which does not run here"));
-        }
-        _ => return Err("has no known `type`".to_owned()),
-    }
-    if fields.get("shell").and_then(Value::as_str).is_some_and(|shell| shell != "bash") {
-        return Err("is for another shell than bash".to_owned());
-    }
-    command_line(fields).ok_or_else(|| "has no `command`".to_owned())
-}
-
-/// Returns what is sent to an address.
-fn request(fields: &Map<String, Value>) -> Result<HookRequest, String> {
-    let url = fields.get("url").and_then(Value::as_str).unwrap_or_default();
-    let parsed = reqwest::Url::parse(url).map_err(|_| "has no `url` that is an address".to_owned())?;
-    if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(format!("has a `url` that begins with {}:, not http: or https:", parsed.scheme()));
-    }
-    let pair = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
-    let headers = match fields.get("headers") {
-        None | Some(Value::Null) => Some(Vec::new()),
-        Some(headers) => headers.as_object().and_then(|headers| headers.iter().map(pair).collect()),
-    };
-    let names = fields.get("allowedEnvVars").and_then(Value::as_array).into_iter().flatten();
-    Ok(HookRequest {
-        url: url.to_owned(),
-        headers: headers.ok_or("has `headers` that are no object of strings")?,
-        variables: names.filter_map(Value::as_str).map(str::to_owned).collect(),
-    })
-}
-
-fn command_line(fields: &Map<String, Value>) -> Option<HookCommand> {
-    let line = fields.get("command")?.as_str().filter(|line| !line.trim().is_empty() && !line.contains('\0'))?;
-    match fields.get("args") {
-        None | Some(Value::Null) => Some(HookCommand::Line(line.to_owned())),
-        Some(args) => {
-            let args = args.as_array()?.iter().map(|word| word.as_str().filter(|word| !word.contains('\0')));
-            let args: Option<Vec<&str>> = args.collect();
-            Some(HookCommand::Program(std::iter::once(line).chain(args?).map(str::to_owned).collect()))
-        }
+/// Returns for how many seconds a hook is waited for that has limits of its own.
+fn usual_timeout(command: &HookCommand) -> Option<f64> {
+    match command {
+        HookCommand::Question(question) => Some(question.judge.usual_timeout()),
+        _ => None,
     }
 }
 

@@ -35,7 +35,8 @@ impl HookLog {
             Some((_, last)) => *last = Some(ran.clone()),
             None if count < MAX_LISTED => {
                 let (command, source) = (ran.command.clone(), ran.source.clone());
-                let notice = HookNotice { at: ran.at, matcher: String::new(), command, source, idle: None };
+                let notice =
+                    HookNotice { at: ran.at, matcher: String::new(), command, source, place: None, idle: None };
                 self.rows.push((notice, Some(ran.clone())));
             }
             None => {}
@@ -47,9 +48,9 @@ impl HookLog {
         self.rows.is_empty()
     }
 
-    /// Returns a line for each hook: when it runs, what, from where, and what it last did.
-    pub fn lines(&self) -> impl Iterator<Item = String> {
-        self.rows.iter().map(|(hook, last)| {
+    /// Returns a line for each hook: when it runs, what, from where, where it runs, and what it last did.
+    pub fn lines(&self, has_sandbox: Option<bool>) -> impl Iterator<Item = String> {
+        self.rows.iter().map(move |(hook, last)| {
             let matcher = if hook.matcher.is_empty() { String::new() } else { format!(" ({})", hook.matcher) };
             let state = match (&hook.idle, last) {
                 (Some(why), _) => format!("does not run: {why}"),
@@ -60,15 +61,16 @@ impl HookLog {
                     format!("last{about}: {}{text}, {} ms", ran.end.word(), ran.ms)
                 }
             };
-            let line = format!("{}{matcher}  {}  [{}]  {state}", hook.at.name(), hook.command, hook.source);
+            let place = hook.place.as_ref().map(|place| format!("{}  ", place.words(has_sandbox))).unwrap_or_default();
+            let line = format!("{}{matcher}  {}  [{}]  {place}{state}", hook.at.name(), hook.command, hook.source);
             sanitize_line(&line).into_owned()
         })
     }
 
     /// Returns all of it, as Markdown.
     #[must_use]
-    pub fn page(&self) -> String {
-        self.lines().map(|line| format!("- {}\n", escaped(&line))).collect()
+    pub fn page(&self, has_sandbox: Option<bool>) -> String {
+        self.lines(has_sandbox).map(|line| format!("- {}\n", escaped(&line))).collect()
     }
 }
 

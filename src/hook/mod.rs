@@ -1,16 +1,18 @@
-//! Hooks: commands of the user, of a project or of an agent file that run when something happens.
+//! Hooks: what the user, a project or an agent file has run when something happens.
 //!
 //! Owns the format of Claude Code's settings, which hooks run when, and what their answers mean. Leaves starting processes
-//! to `tool`, the moments to `agent`, and putting both together to `services`. Invariants: a project's hook runs only as the
+//! to `tool`, asking models and the moments to `agent`, and putting both together to `services`. Invariants: a project's hook runs only as the
 //! user has seen and trusted it; what a hook prints is bounded and sanitized before anybody reads it.
 
 mod answer;
 mod callback;
+mod command;
 mod condition;
 mod event;
 mod handler;
 mod log;
 mod matcher;
+mod question;
 mod run;
 mod tool_input;
 mod verdict;
@@ -25,9 +27,11 @@ use tokio_util::task::TaskTracker;
 
 use handler::HookKey;
 
+pub use command::{HookCommand, HookPlace, HookRequest, HookToolCall};
 pub use event::HookEvent;
-pub use handler::{HookCommand, HookHandler, HookRequest, HookSource, OnFailure};
+pub use handler::{HookHandler, HookSource, OnFailure};
 pub use log::HookLog;
+pub use question::{HookJudge, HookQuestion};
 pub use run::{HookMoment, HookProcess, HookResult, RunHook};
 pub use tool_input::{hook_tool_input, hook_tool_response};
 pub use verdict::{HookEnd, HookExit, HookPermission, HookRun, HookVerdict};
@@ -86,6 +90,9 @@ pub struct HookNotice {
     pub command: String,
     /// The file that names it.
     pub source: String,
+    /// Where it runs; `None` where that is not known before it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<HookPlace>,
     /// Why it does not run; `None` if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<String>,
@@ -159,19 +166,17 @@ impl Hooks {
         self.0.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists the hooks of the settings.
-    pub fn notices(&self) -> Vec<HookNotice> {
-        self.handlers().iter().map(|handler| self.notice(handler)).collect()
-    }
-
-    fn notice(&self, handler: &HookHandler) -> HookNotice {
-        HookNotice {
+    /// Lists the hooks of the settings. `is_outside` says whether the command of one runs outside of the sandbox.
+    pub fn notices(&self, is_outside: impl Fn(&HookHandler) -> Option<bool>) -> Vec<HookNotice> {
+        let notice = |handler: &Arc<HookHandler>| HookNotice {
+            place: handler.command.place(|| is_outside(handler)),
             at: handler.event,
             matcher: handler.matcher_text.clone(),
             command: handler.command.shown(),
             source: handler.source.place.to_string(),
             idle: self.idle_reason(handler).map(str::to_owned),
-        }
+        };
+        self.handlers().iter().map(notice).collect()
     }
 
     /// Returns the hooks of an agent: those of the session, and `own` ones.
@@ -256,6 +261,8 @@ pub struct AgentHooks {
     agent_type: Option<Arc<str>>,
     /// Those that do not run, by what is trusted of them.
     left_out: Arc<[String]>,
+    /// Whether its agent judges for a hook: those about its tools run, and ask no model in turn.
+    is_judging: bool,
 }
 
 impl AgentHooks {
@@ -263,6 +270,12 @@ impl AgentHooks {
     #[must_use]
     pub fn without(self, left_out: Vec<String>) -> Self {
         Self { left_out: left_out.into(), ..self }
+    }
+
+    /// Returns the hooks of an agent that judges for one of these.
+    #[must_use]
+    pub fn for_judging(&self) -> Self {
+        Self { is_judging: true, ..self.clone() }
     }
 
     #[must_use]

@@ -16,8 +16,9 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{AsyncDeclaration, declared_async};
+use super::command::HookCommand;
 use super::event::HookEvent;
-use super::handler::{HookCommand, HookHandler};
+use super::handler::HookHandler;
 use super::verdict::{HookExit, HookVerdict};
 use super::{AgentHooks, HookSession};
 use crate::permission::Places;
@@ -52,6 +53,8 @@ pub struct HookMoment<'a> {
     pub fields: Map<String, Value>,
     /// Gives the hooks up.
     pub stop: CancellationToken,
+    /// Asks the models that hooks name; `None` where no model answers.
+    pub ask: Option<RunHook>,
 }
 
 /// What came of a moment at once, and what goes on.
@@ -132,6 +135,7 @@ impl AgentHooks {
             handler.event == event
                 && self.hooks.lets_run(handler)
                 && !is_left_out(handler)
+                && !(self.is_judging && (!event.is_about_tools() || handler.command.asks_model()))
                 && !self.hooks.is_spent(handler)
         };
         let of_session = self.hooks.handlers();
@@ -162,12 +166,17 @@ impl AgentHooks {
                 stop: stop.clone(),
                 first_line: told,
             };
-            let (handler, run, about) = (handler.clone(), session.run.clone(), moment.about.to_owned());
+            let run = match &handler.command {
+                HookCommand::Question(_) => moment.ask.clone(),
+                _ => Some(session.run.clone()),
+            };
+            let (handler, about) = (handler.clone(), moment.about.to_owned());
             let verdict = async move {
                 let begun = Instant::now();
-                let exit = match &handler.command {
-                    HookCommand::Unrunnable { why } => HookExit::Unjudged(why.clone()),
-                    _ => run(process).await,
+                let exit = match (&handler.command, run) {
+                    (HookCommand::Unrunnable { why }, _) => HookExit::Unjudged(why.clone()),
+                    (_, Some(run)) => run(process).await,
+                    (_, None) => HookExit::Unjudged("no model answers here".to_owned()),
                 };
                 HookVerdict::of(&handler, &about, (exit, begun.elapsed()))
             };

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::{HookAnswer, is_no, word};
+use super::command::HookCommand;
 use super::event::HookEvent;
 use super::handler::{HookHandler, OnFailure};
+use super::question::{HookQuestion, Judgment};
 use crate::message::{sanitize, sanitize_line, without_speakers};
 
 /// Characters of one text for the model.
@@ -32,8 +34,10 @@ pub enum HookExit {
     },
     TimedOut,
     NotStarted(String),
-    /// It cannot run here, for this reason, and so has not judged what it would have.
+    /// It has not judged what it is for, for this reason.
     Unjudged(String),
+    /// A model has answered this to its question.
+    Judged(String),
     /// It is not what the user trusts, and so was not started.
     Untrusted(String),
     /// What was asked has failed, for this reason.
@@ -218,6 +222,7 @@ impl HookVerdict {
             }
             HookExit::Untrusted(why) if event != HookEvent::PreToolUse => (HookEnd::Failed, why),
             HookExit::Unjudged(why) | HookExit::Untrusted(why) => self.leave_unjudged(handler, why),
+            HookExit::Judged(answer) => self.take_judgment(handler, &answer),
             HookExit::Stopped => (HookEnd::Stopped, String::new()),
         }
     }
@@ -238,6 +243,33 @@ impl HookVerdict {
             // Without it, an agent ends as it would, and you are asked as you would be.
             _ => (HookEnd::Failed, why),
         }
+    }
+
+    /// Takes in what a model has answered to the question of a hook.
+    fn take_judgment(&mut self, handler: &HookHandler, answer: &str) -> (HookEnd, String) {
+        let HookCommand::Question(HookQuestion { continues, .. }) = handler.command else {
+            return self.leave_unjudged(handler, "it asks no model".to_owned());
+        };
+        let (reason, is_final) = match Judgment::read(answer) {
+            Judgment::Yes => return (HookEnd::Done, String::new()),
+            Judgment::No { reason, is_final } => (reason.unwrap_or_else(|| NO_REASON.to_owned()), is_final),
+            Judgment::Unclear => {
+                let why = format!("the model has answered no JSON with `ok`: {}", line(answer));
+                return self.take(handler, HookExit::Unjudged(why));
+            }
+        };
+        match handler.event {
+            // What can never be had keeps no agent from ending; and where the user decides, they do.
+            HookEvent::Stop | HookEvent::SubagentStop if is_final => return (HookEnd::Done, reason),
+            HookEvent::PermissionRequest => {
+                self.ask(&reason);
+                return (HookEnd::Asked, reason);
+            }
+            HookEvent::PreToolUse | HookEvent::PostToolUse if !continues => self.stop = Some(line(&reason)),
+            _ => {}
+        }
+        self.block = Some(for_model(&reason));
+        (HookEnd::Blocked, reason)
     }
 
     fn ask(&mut self, why: &str) {

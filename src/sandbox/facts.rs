@@ -32,6 +32,12 @@ pub struct SandboxFacts {
 }
 
 impl SandboxFacts {
+    /// Returns `true` if commands run in it.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.state == SandboxState::On
+    }
+
     pub(super) fn new(state: SandboxState, policy: &SandboxPolicy, hosts: &Hosts) -> Self {
         let listed = |paths: &[PathBuf]| paths.iter().map(|path| shown(path)).collect();
         // By their names in the folder that is worked in, the first that can be written.

@@ -12,15 +12,19 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::http_hooks::HttpHookMeans;
 use super::run_files::{RunPlace, trusted_as};
 use super::settings::SessionSettings;
 use super::setup_programs::{SetupProgram, SetupPrograms, WorksOn};
-use super::{SessionKind, http_hooks};
+use super::{SessionKind, http_hooks, tool_hooks};
 use crate::agent::Place;
 use crate::definition::skill::hooks_of_file;
 use crate::definition::{Source, Tier, read_file};
-use crate::hook::{HookCommand, HookEvent, HookExit, HookHandler, HookProcess, HookSession, HookSource, Hooks};
+use crate::hook::{
+    HookCommand, HookEvent, HookExit, HookHandler, HookNotice, HookProcess, HookSession, HookSource, Hooks,
+};
 use crate::launched::{CallingProgram, UnansweredRequest};
+use crate::mcp::McpServers;
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::session::{MAIN, Store};
 use crate::tool::{Shell, UserCommand, UserProgram, UserProgramEnd};
@@ -32,13 +36,14 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(super) fn of_session(
     settings: &SessionSettings,
     (shell, programs, keys): (&Shell, SetupPrograms, Vec<String>),
-    program: Option<&CallingProgram>,
+    (program, servers): (Option<&CallingProgram>, &McpServers),
     (store, place, kind): (Option<&Store>, &Place, SessionKind),
 ) -> Hooks {
     if kind == SessionKind::Demo {
         return Hooks::default();
     }
     let (shell, program, store) = (shell.clone(), program.cloned(), store.cloned());
+    let (servers, means) = (servers.clone(), HttpHookMeans { lists: settings.http_hooks.clone(), keys });
     let id = store.as_ref().and_then(|store| store.dir().file_name());
     let session = HookSession {
         id: id.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -47,12 +52,15 @@ pub(super) fn of_session(
             store.as_ref().map(|store| store.path_of(agent.unwrap_or(MAIN))).unwrap_or_default()
         }),
         run: Arc::new(move |process: HookProcess| {
-            let (shell, program, programs, keys) = (shell.clone(), program.clone(), programs.clone(), keys.clone());
+            let (shell, program, programs) = (shell.clone(), program.clone(), programs.clone());
+            let (servers, means) = (servers.clone(), means.clone());
             async move {
                 match &process.handler.command {
                     HookCommand::Callback(id) => HookCallback::of(id.clone(), process).exit(program.as_ref()).await,
-                    HookCommand::Http(request) => http_hooks::exit_of(&request.clone(), process, &keys).await,
+                    HookCommand::Http(request) => http_hooks::exit_of(&request.clone(), process, &means).await,
+                    HookCommand::Tool(call) => tool_hooks::exit_of(&call.clone(), process, &servers).await,
                     HookCommand::Unrunnable { why } => HookExit::Unjudged(why.clone()),
+                    HookCommand::Question(_) => HookExit::Unjudged("no model answers here".to_owned()),
                     HookCommand::Line(line) => run(&shell, &programs, (UserCommand::Line(line.clone()), process)).await,
                     HookCommand::Program(words) => {
                         run(&shell, &programs, (UserCommand::Words(words.clone()), process)).await
@@ -102,21 +110,29 @@ pub(super) fn of_file(path: &Path, kind: BroughtKind, root: &Path) -> Vec<Brough
 
 /// Returns what a hook of the project is trusted as. Blocks.
 pub(super) fn item(hook: &HookHandler, place: RunPlace<'_>) -> BroughtItem {
-    trusted_as(BroughtKind::Hook, hook.trust_text(), (&hook.command.to_string(), Some(place)))
+    trusted_as(BroughtKind::Hook, hook.trust_text(), (&hook.command.program_line(), Some(place)))
+}
+
+fn program_of(hook: &HookHandler) -> SetupProgram {
+    SetupProgram {
+        kind: BroughtKind::Hook,
+        text: hook.trust_text(),
+        command: hook.command.to_string(),
+        plugin: hook.source.plugin.clone(),
+        is_projects: hook.source.is_projects,
+        outside: hook.outside,
+    }
+}
+
+/// Lists the hooks, and says where their commands run. Blocks.
+pub(super) fn notices(hooks: &Hooks, programs: &SetupPrograms) -> Vec<HookNotice> {
+    hooks.notices(|hook| Some(programs.is_outside(&program_of(hook))))
 }
 
 /// Runs a hook's command where it belongs, if it is what the user trusts.
 async fn run(shell: &Shell, programs: &SetupPrograms, (command, process): (UserCommand, HookProcess)) -> HookExit {
     let HookProcess { handler, cwd, project, input, stop, first_line } = process;
-    let program = SetupProgram {
-        kind: BroughtKind::Hook,
-        text: handler.trust_text(),
-        command: handler.command.to_string(),
-        plugin: handler.source.plugin.clone(),
-        is_projects: handler.source.is_projects,
-        outside: handler.outside,
-    };
-    let start = match programs.start(program, (cwd, WorksOn::Files, true)).await {
+    let start = match programs.start(program_of(&handler), (cwd, WorksOn::Files, true)).await {
         Ok(start) => start,
         Err(why) => return HookExit::Untrusted(format!("a hook does not run ({}): {why}", handler.command.shown())),
     };
@@ -126,7 +142,12 @@ async fn run(shell: &Shell, programs: &SetupPrograms, (command, process): (UserC
         command,
         cwd: start.cwd,
         bounds: start.bounds,
-        variables: std::iter::once(("CLAUDE_PROJECT_DIR".to_owned(), text(&project))).chain(plugin).collect(),
+        is_users: !handler.source.is_projects,
+        // By the second, scripts notice that an agent has them run.
+        variables: [("CLAUDE_PROJECT_DIR".to_owned(), text(&project)), ("CLAUDECODE".to_owned(), "1".to_owned())]
+            .into_iter()
+            .chain(plugin)
+            .collect(),
         input,
         timeout: handler.timeout,
         stop,

@@ -36,6 +36,7 @@ mod setup_programs;
 mod sign_in;
 mod signals;
 mod status_line;
+mod tool_hooks;
 mod trust;
 mod worktrees;
 

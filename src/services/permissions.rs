@@ -84,7 +84,8 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
     let (sources, project) = (servers.sources.clone(), place.project.as_ref().clone());
     let keys = sources.keys.clone();
     let launch_external = external::launcher(shell.clone(), sources, programs.clone(), project);
-    let hooks = hooks::of_session(&settings, (&shell, programs, keys), program, (store, place, options.kind));
+    let answering = (program, &running);
+    let hooks = hooks::of_session(&settings, (&shell, programs.clone(), keys), answering, (store, place, options.kind));
     let found = trust::TrustParts {
         trust,
         rules,
@@ -92,6 +93,7 @@ pub(super) async fn of_session(made_of: MadeOf<'_>, kept: &mut SessionHandles, s
         memory,
         settings,
         hooks: hooks.clone(),
+        programs,
         shell: shell.clone(),
         servers,
         running: running.clone(),

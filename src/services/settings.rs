@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::hooks;
 use super::run_files::{RunPlace, run_files, trusted_as};
-use crate::config::{SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
+use crate::config::{HttpHookLists, SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
 use crate::definition::skill::SkillLimits;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
@@ -27,6 +27,8 @@ struct Said<T> {
 pub struct SessionSettings {
     pub(super) hooks: Vec<HookHandler>,
     pub(super) reach: HookReach,
+    /// What hooks that are addresses may be.
+    pub(super) http_hooks: HttpHookLists,
     /// The stronger ones later.
     variables: Vec<Said<(String, String)>>,
     /// The model to use; a project's file cannot choose who reads the conversation, and at what price.
@@ -75,6 +77,7 @@ impl SessionSettings {
     /// Gathers what the files say, the strongest first, and what is wrong with it.
     pub(super) fn gather(files: &[SettingsFile], unread: &[Diagnostic], plugins: &[Plugin]) -> (Self, Vec<Diagnostic>) {
         let (mut all, mut diagnostics) = (Self { unread: unread.to_vec(), ..Self::default() }, Vec::new());
+        all.http_hooks = HttpHookLists::of(files);
         for file in files {
             let (more, is_projects) = (&file.more, file.tier.is_projects());
             let is_managed = file.tier == SettingsTier::Managed;
@@ -187,7 +190,7 @@ impl SessionSettings {
 
     /// Returns the programs and scripts of the project that hooks and status lines run. Blocks.
     pub(super) fn run_files(&self, root: &Path) -> BTreeSet<PathBuf> {
-        let hooks = self.hooks.iter().map(|hook| (hook.command.to_string(), hook.source.plugin.as_deref()));
+        let hooks = self.hooks.iter().map(|hook| (hook.command.program_line(), hook.source.plugin.as_deref()));
         let lines = hooks.chain(self.status_lines.iter().map(|said| (said.value.command.clone(), None)));
         lines.flat_map(|(line, plugin)| run_files(&line, RunPlace { root, plugin })).collect()
     }
@@ -248,6 +251,6 @@ impl SessionSettings {
     pub fn hook_notices(&self, trust: &FolderTrust) -> Vec<HookNotice> {
         let hooks = Hooks::unstarted(self.hooks.clone(), self.reach);
         super::hooks::put_in_force(&hooks, trust);
-        hooks.notices()
+        hooks.notices(|_| None)
     }
 }

@@ -88,6 +88,12 @@ impl SetupPrograms {
         Ok(())
     }
 
+    /// Returns `true` if a program that works in the project runs outside of the sandbox. Blocks.
+    pub(super) fn is_outside(&self, program: &SetupProgram) -> bool {
+        let start = self.place(program, self.root.as_ref().clone(), WorksOn::Files, true);
+        start.bounds == ProgramBounds::Outside
+    }
+
     fn place(&self, program: &SetupProgram, cwd: PathBuf, works_on: WorksOn, has_network: bool) -> ProgramStart {
         let inside = |cwd: PathBuf| {
             let project = self.project_of(&cwd);

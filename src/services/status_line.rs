@@ -79,16 +79,17 @@ impl StatusLineRunner {
                 outside: line.outside,
             };
             if let Ok(start) = self.programs.start(program, (self.cwd.clone(), WorksOn::Messages, false)).await {
-                first = Some((line, start));
+                first = Some((line, *is_projects, start));
                 break;
             }
         }
-        let Some((line, start)) = first else { return Vec::new() };
+        let Some((line, is_projects, start)) = first else { return Vec::new() };
         let told: Map<String, Value> = self.session.clone().into_iter().chain(fields).collect();
         let end = shell.run_user_program(UserProgram {
             command: UserCommand::Line(line.command.clone()),
             cwd: start.cwd,
             bounds: start.bounds,
+            is_users: !is_projects,
             variables: vec![("CLAUDE_PROJECT_DIR".to_owned(), self.project.clone())],
             input: format!("{}\n", Value::Object(told)).into_bytes(),
             timeout: TIMEOUT,

@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::rules::SessionRules;
 use super::settings::SessionSettings;
+use super::setup_programs::SetupPrograms;
 use super::{Bootstrap, ConfiguredServers, Options, SessionHandles, external, hooks, mcp, say};
 use crate::agent::{Place, SessionEvent, Sink};
 use crate::config::Paths;
@@ -119,6 +120,8 @@ pub(super) struct TrustParts {
     pub(super) memory: MemoryTrust,
     pub(super) settings: SessionSettings,
     pub(super) hooks: Hooks,
+    /// By what commands of hooks are started.
+    pub(super) programs: SetupPrograms,
     pub(super) shell: Shell,
     pub(super) servers: ConfiguredServers,
     /// The servers that run.
@@ -135,7 +138,9 @@ impl TrustParts {
             let name = sanitize_line(&name).into_owned();
             sink.notify(format!("`env.{name}` in your settings is not set: commands do not get it that way.")).await;
         }
-        let hooks = self.hooks.notices();
+        let (hooks, programs) = (self.hooks.clone(), self.programs.clone());
+        let listing = spawn_blocking(move || hooks::notices(&hooks, &programs));
+        let hooks = listing.await.unwrap_or_default();
         if !hooks.is_empty() {
             sink.emit_session(SessionEvent::HooksChanged { hooks }).await;
         }

@@ -14,6 +14,7 @@ use crate::app::settings::{memory, models, servers, skills};
 use crate::app::{Action, AgentView, App, Armed, Effect, Focus, ListPopup, MessageIntent, Popup, lists};
 use crate::message::{AgentId, ExportFormat, MessageId, UserText};
 use crate::permission::PermissionMode;
+use crate::sandbox::SandboxFacts;
 use crate::subagent::Command;
 
 /// Returns `true` if what was written after a slash is a command and no path. What follows the name of a command may hold
@@ -313,7 +314,8 @@ impl App {
         if self.status.hooks.is_empty() {
             return self.out.inform("no hooks; see docs/hooks.md");
         }
-        self.overlay.open(Popup::Text { title: "Hooks".to_owned(), body: self.status.hooks.page(), scroll: 0 });
+        let body = self.status.hooks.page(self.status.sandbox.as_ref().map(SandboxFacts::is_on));
+        self.overlay.open(Popup::Text { title: "Hooks".to_owned(), body, scroll: 0 });
     }
 
     pub(super) fn slash_sandbox(&mut self, words: &str) {

@@ -115,7 +115,8 @@ impl KnownFacts {
         if self.hooks.is_empty() {
             return Err("no hooks; see docs/hooks.md");
         }
-        Ok(self.hooks.lines().map(|line| format!("{SET_IN}{line}")).collect())
+        let has_sandbox = self.sandbox.as_ref().map(SandboxFacts::is_on);
+        Ok(self.hooks.lines(has_sandbox).map(|line| format!("{SET_IN}{line}")).collect())
     }
 
     /// Returns what holds in the sandbox, or why that is not known.

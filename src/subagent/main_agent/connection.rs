@@ -8,12 +8,13 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 
-use crate::agent::SideModel;
+use crate::agent::{HookJudges, SideModel};
 use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
 use crate::provider::model::list_price;
 use crate::provider::{Model, Provider};
 use crate::subagent::limits::Refusal;
+use crate::subagent::tree::Tree;
 
 #[derive(Clone)]
 pub struct Connection {
@@ -132,6 +133,33 @@ impl Connection {
     ) -> Option<SideModel> {
         let wish = ModelRequest { name: named?, scope: ModelScope::Anywhere, parent: self, main };
         Some(resolve(&wish).map(|found| (found.provider, found.model)))
+    }
+}
+
+/// The model that judges for hooks that name none: a small one of the same service.
+const HOOK_MODEL: &str = "quick";
+/// Tools of an agent that judges for a hook.
+const LOOKING: [&str; 4] = ["Read", "Grep", "Glob", "LS"];
+
+impl Tree {
+    /// Returns who answers the questions of hooks of an agent that this connection answers.
+    pub(in crate::subagent) fn hook_judges(&self, connection: &Connection, main: &Connection) -> HookJudges {
+        let (parent, main, resolve) = (connection.clone(), main.clone(), self.setup().resolve_model.clone());
+        let find = move |named: Option<&str>, is_projects: bool| {
+            let name = named.unwrap_or(HOOK_MODEL);
+            let scope = if is_projects { ModelScope::Here } else { ModelScope::Anywhere };
+            let found = match resolve(&ModelRequest { name, scope, parent: &parent, main: &main }) {
+                Err(_) if named.is_none() => parent.clone(),
+                found => found?,
+            };
+            if is_projects && named.is_some() && may_cost_more(&found.model, &main.model) {
+                let display = &found.model.display;
+                return Err(format!("a hook of the project may not choose {display}, which may cost more than yours"));
+            }
+            Ok((found.provider, found.model))
+        };
+        let tools = self.setup().tools.filtered(|tool| LOOKING.contains(&tool));
+        HookJudges { find: Arc::new(find), tools }
     }
 }
 

@@ -166,5 +166,5 @@ async fn fire(
 ) -> HookVerdict {
     let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
     let (cwd, mode) = (tree.setup().place.cwd.clone(), tree.setup().permissions.mode().id());
-    listener.fire(HookMoment { event, about, cwd: &cwd, mode, fields, stop }).await
+    listener.fire(HookMoment { event, about, cwd: &cwd, mode, fields, stop, ask: None }).await
 }

@@ -129,6 +129,7 @@ impl Tree {
             summarizer: connection.side_model(setup.compact_model.as_deref(), &connection, &setup.resolve_model),
             // Its answer is for the user.
             judge: None,
+            judges: self.hook_judges(&connection, &connection),
             provider: connection.provider,
             model: connection.model,
             reasoning: setup.effort.of_main(effort, &lead.definition),

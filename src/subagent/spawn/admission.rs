@@ -242,7 +242,6 @@ impl Tree {
         let is_remote = external.as_ref().is_some_and(|external| external.remote.is_some());
         let spec = IsolationSpec { definition, notes, is_remote };
         let workspace = parent.workspace.clone();
-        let Connection { provider, model } = connection.clone();
         let fallbacks = connection.side_models(&setup.fallback_models, &parent.main, &setup.resolve_model);
         let summarizer = connection.side_model(setup.compact_model.as_deref(), &parent.main, &setup.resolve_model);
         let judge = connection.side_model(setup.review.judge.as_deref(), &parent.main, &setup.resolve_model);
@@ -255,7 +254,7 @@ impl Tree {
         let own = Parent {
             id,
             depth,
-            connection,
+            connection: connection.clone(),
             main: parent.main.clone(),
             capabilities,
             offers: Arc::default(),
@@ -266,11 +265,12 @@ impl Tree {
             id,
             depth,
             system,
-            provider,
-            model,
+            provider: connection.provider,
+            model: connection.model,
             fallbacks,
             summarizer,
             judge,
+            judges: self.hook_judges(&own.connection, &own.main),
             reasoning: setup.effort.of_subagent(terms.effort, &spec.definition),
             tools: if external.is_some() { ToolSet::default() } else { self.offered_tools(own.clone()) },
             place,

@@ -130,9 +130,17 @@ impl Shell {
 
     /// Returns the environment of a command: of ours what is handed on, and what settings add.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        with(self.handed_on.environment(), self.added_variables())
+    }
+
+    /// Returns the environment of a program of the user's own: all of ours but keys of services, and what settings add.
+    pub(super) fn user_environment(&self) -> Vec<(OsString, OsString)> {
+        with(self.handed_on.of_user(), self.added_variables())
+    }
+
+    fn added_variables(&self) -> Vec<(OsString, OsString)> {
         let added = self.variables.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let added = added.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-        with(self.handed_on.environment(), added)
+        added.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pid>> {

@@ -1,7 +1,7 @@
 //! Programs that the user has written down to be run beside the agents: hooks, and what fills the status line.
 //!
 //! Owns their time, and what is kept of their output. Leaves what they mean to others. Invariants: they get the environment
-//! of commands, which holds no keys of ours; when a run returns, everything that the program has started is gone; one that
+//! of commands, and the user's own that run outside that of the user, neither of which holds keys of services; when a run returns, everything that the program has started is gone; one that
 //! belongs in the sandbox never runs outside while there is one.
 
 use std::ffi::OsString;
@@ -33,7 +33,9 @@ pub struct UserProgram {
     pub command: UserCommand,
     pub cwd: PathBuf,
     pub bounds: ProgramBounds,
-    /// Added to the environment of commands.
+    /// Whether it is the user's own, and no project's.
+    pub is_users: bool,
+    /// Added to its environment.
     pub variables: Vec<(String, String)>,
     /// What it reads on its standard input.
     pub input: Vec<u8>,
@@ -72,7 +74,9 @@ pub enum UserProgramEnd {
 impl Shell {
     /// Runs a program within its bounds, and ends it with everything it has started once its time is up.
     pub async fn run_user_program(&self, program: UserProgram) -> UserProgramEnd {
-        let UserProgram { command, cwd, bounds, variables, input, timeout: limit, stop, first_line } = program;
+        let UserProgram { command, cwd, bounds, is_users, variables, input, timeout: limit, stop, first_line } =
+            program;
+        let is_free = is_users && bounds == ProgramBounds::Outside;
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let name = match &command {
             UserCommand::Line(line) => line.clone(),
@@ -94,7 +98,8 @@ impl Shell {
                 (inside.environment, Some(inside.policy), Some(inside.hosts), watch)
             } else {
                 look_before(self).await;
-                (self.environment(), None, None, CommandWatch::Unwatched)
+                let environment = if is_free { self.user_environment() } else { self.environment() };
+                (environment, None, None, CommandWatch::Unwatched)
             };
             let launch = ProgramLaunch { words, cwd, environment: with(environment, variables), policy, input };
             let mut running = start(self, launch, watch, first_line).await?;

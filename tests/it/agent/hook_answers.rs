@@ -115,9 +115,11 @@ async fn what_a_hook_asks_or_defers_or_says_in_words_of_its_own_is_asked_about_w
 async fn a_guard_that_cannot_run_here_lets_nothing_through() {
     let never = ended(0, "", "");
     for (hook, why) in [
-        (json!({"type": "agent", "prompt": "is it safe?"}), "type `agent`"),
-        (json!({"type": "prompt", "prompt": "is it safe?"}), "type `prompt`"),
-        (json!({"type": "mcp_tool", "server": "s", "tool": "t"}), "type `mcp_tool`"),
+        (json!({"type": "agent", "prompt": " "}), "no `prompt`"),
+        (json!({"type": "prompt", "promt": "is it safe?"}), "no `prompt`"),
+        (json!({"type": "mcp_tool", "server": "s"}), "no `tool`"),
+        (json!({"type": "mcp_tool", "tool": "t"}), "no `server`"),
+        (json!({"type": "mcp_tool", "server": "s", "tool": "t", "input": "x"}), "no object"),
         (json!({"type": "webhook", "url": "http://127.0.0.1:1"}), "no known `type`"),
         (json!({"type": "http", "url": "file:///x"}), "begins with file:"),
         (json!({"type": "command", "comand": "guard"}), "no `command`"),
@@ -147,6 +149,10 @@ async fn a_guard_that_cannot_run_here_lets_nothing_through() {
         assert!(read.starts_with("Nobody is there to approve this call.") && read.contains(why), "{read}");
         session.quit().await;
     }
+    let source = HookSource { place: "f".into(), is_projects: false, is_managed: false, plugin: None };
+    let hook = json!({"type": "prompt", "prompt": "Is it fine?"});
+    let (handlers, said) = HookHandler::read(&json!({"PreCompact": [{"hooks": [hook]}]}), &source);
+    assert!(handlers.len() == 1 && said[0].contains("cannot be used at PreCompact"), "{said:?}");
     for (event, on_failure, kept, words) in [
         ("PreToolUse", "continue", 1, "it does not run."),
         ("PreToolUse", "block", 1, "are blocked"),

@@ -22,6 +22,7 @@ mod draft;
 mod effort;
 mod fallback;
 mod hook_answers;
+mod hook_questions;
 mod hook_words;
 pub(crate) mod hooks;
 mod isolation;

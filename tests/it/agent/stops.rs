@@ -347,6 +347,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
     let agent = Agent {
         external: None,
         judge: None,
+        judges: belvedere::agent::HookJudges::default(),
         id: AgentId::MAIN,
         depth: 0,
         system: "".into(),

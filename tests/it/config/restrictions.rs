@@ -3,7 +3,7 @@
 //! `tests/claude_keys.py` compares the keys that are known with the types of Anthropic's package.
 
 use belvedere::cli::Cli;
-use belvedere::config::{SettingsTier, server_lists};
+use belvedere::config::{HttpHookLists, SettingsTier, server_lists};
 use belvedere::definition::{Source, Tier, ToolsField, parse};
 use belvedere::message::ServerPlace;
 
@@ -41,8 +41,8 @@ const SETTINGS: [(&str, SettingsTier, &str, Fate); 71] = [
     ("allowManagedPermissionRulesOnly", MANAGED, "true", Heeded),
     ("hooks", ANY, "{}", Heeded),
     ("allowManagedHooksOnly", MANAGED, "true", Heeded),
-    ("allowedHttpHookUrls", ANY, "[]", Idle("where hooks of type http run is for `hook` to say")),
-    ("httpHookAllowedEnvVars", ANY, "[]", Idle("where hooks of type http run is for `hook` to say")),
+    ("allowedHttpHookUrls", ANY, "[]", Heeded),
+    ("httpHookAllowedEnvVars", ANY, "[]", Heeded),
     ("disableSkillShellExecution", ANY, "true", Heeded),
     ("skillOverrides", ANY, r#"{"a": "off"}"#, Heeded),
     ("disableBundledSkills", ANY, "true", Idle("there are none")),
@@ -243,6 +243,9 @@ fn lists_of_servers_allow_and_deny_by_name_command_and_address() {
         ("web", ServerPlace::Url("https://a.example.com/mcp"), true),
         ("web", ServerPlace::Url("https://bad.example.com/mcp"), false),
         ("web", ServerPlace::Url("https://example.org/mcp"), false),
+        ("web", ServerPlace::Url("https://evil.org/.example.com/mcp"), false),
+        ("web", ServerPlace::Url("https://evil.org?.example.com/mcp"), false),
+        ("web", ServerPlace::Url("https://x.example.com:9/mcp"), false),
         ("good", ServerPlace::Caller, false),
     ] {
         assert_eq!(lists.refusal(name, server).is_none(), allowed, "{name} {server:?}");
@@ -251,4 +254,53 @@ fn lists_of_servers_allow_and_deny_by_name_command_and_address() {
     let lists = server_lists(&none.settings_in("").0);
     assert_eq!(lists.refusal("good", ServerPlace::Caller), Some("allowedMcpServers"));
     assert_eq!(server_lists(&[]).refusal("good", ServerPlace::Caller), None);
+}
+
+#[test]
+fn lists_of_addresses_allow_what_each_of_them_names() {
+    let place = Place::new().file(
+        ".claude/settings.json",
+        r#"{"allowedHttpHookUrls": ["https://hooks.example.com/*", "https://*.corp.example/in/*", "http://localhost:*",
+            "HTTPS://Exact.example", "example.net/*", 7], "httpHookAllowedEnvVars": ["TOKEN", "OTHER"]}"#,
+    );
+    let lists = HttpHookLists::of(&place.settings_in("").0);
+    for (url, allowed) in [
+        ("https://hooks.example.com/judge?x=1", true),
+        ("https://HOOKS.example.com/judge", true),
+        ("https://hooks.example.com:443/judge", true),
+        ("https://hooks.example.com:8443/judge", false),
+        ("http://hooks.example.com/judge", false),
+        ("https://hooks.example.com.evil.org/judge", false),
+        ("https://hooks.example.com@evil.org/judge", false),
+        ("https://evil.org/https://hooks.example.com/judge", false),
+        ("https://a.corp.example/in/x", true),
+        ("https://a.corp.example/out", false),
+        ("https://evil.org/.corp.example/in/x", false),
+        ("https://evil.org#.corp.example/in/x", false),
+        ("http://localhost:8080/hook", true),
+        ("http://localhost/hook", true),
+        ("http://localhost.evil.org:8080/hook", false),
+        ("https://exact.example/", true),
+        ("https://exact.example/more", false),
+        ("https://example.net/x", false),
+    ] {
+        assert_eq!(lists.allow_url(&url.parse().unwrap()), allowed, "{url}");
+    }
+    assert!(lists.allow_variable("TOKEN") && !lists.allow_variable("HOME"));
+    // A project's list narrows, and opens nothing.
+    let both = place.file(
+        "shop/.claude/settings.json",
+        r#"{"allowedHttpHookUrls": ["http://localhost:*", "https://evil.org/*"], "httpHookAllowedEnvVars": ["HOME", "TOKEN"]}"#,
+    );
+    let lists = HttpHookLists::of(&both.settings_in("").0);
+    let allows = |url: &str| lists.allow_url(&url.parse().unwrap());
+    assert!(allows("http://localhost:1/") && !allows("https://evil.org/x") && !allows("https://hooks.example.com/x"));
+    assert!(lists.allow_variable("TOKEN") && !lists.allow_variable("HOME") && !lists.allow_variable("OTHER"));
+    let none = HttpHookLists::of(&[]);
+    assert!(none.allow_url(&"http://any.example/".parse().unwrap()) && none.allow_variable("ANY"));
+    for broken in [r#""https://x/""#, "{}", "true", "[]", r#"[""]"#] {
+        let text = format!(r#"{{"allowedHttpHookUrls": {broken}, "httpHookAllowedEnvVars": {broken}}}"#);
+        let lists = HttpHookLists::of(&Place::new().file(".claude/settings.json", &text).settings_in("").0);
+        assert!(!lists.allow_url(&"https://x/".parse().unwrap()) && !lists.allow_variable("X"), "{broken}");
+    }
 }

@@ -24,6 +24,7 @@ use tempfile::TempDir;
 
 mod ground;
 mod guards;
+mod hook_types;
 mod hooks;
 mod keyring;
 mod keys;

@@ -60,6 +60,8 @@ pub(super) fn hooks(bytes: &[u8]) {
         HookCommand::Program(words) => words.clone(),
         HookCommand::Callback(_) => unreachable!("files name none"),
         HookCommand::Http(request) => vec!["http".to_owned(), format!("{request:?}")],
+        HookCommand::Tool(call) => vec!["mcp_tool".to_owned(), format!("{call:?}")],
+        HookCommand::Question(question) => vec!["question".to_owned(), format!("{question:?}")],
         HookCommand::Unrunnable { why } => vec!["does not run".to_owned(), why.clone()],
     };
     let shown: Vec<_> = handlers
