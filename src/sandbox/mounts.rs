@@ -51,17 +51,29 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
     }
     own_terminals()?;
     let hidden = || policy.hidden.iter().filter(|place| place.exists());
-    // A mount cannot be renamed, and so no protected place goes away with the folder that it lies in.
+    let is_kept = |path: &Path| is_protected(path, policy);
+    // A mount cannot be renamed, and so no protected place goes away with the folder that it lies in. In a protected one,
+    // nothing does, and a folder that became a mount there could be written again.
     let replaced = policy.stand_ins.iter().map(|(place, _)| place);
-    let pinned: BTreeSet<&Path> =
-        policy.protected.iter().chain(hidden()).chain(replaced).flat_map(|place| between(place, policy)).collect();
+    let pinned: BTreeSet<&Path> = policy
+        .protected
+        .iter()
+        .chain(hidden())
+        .chain(replaced)
+        .flat_map(|place| between(place, policy))
+        .filter(|folder| !is_kept(folder))
+        .collect();
     // Binding one that is a mount already would hide what was put into it.
     let present: BTreeSet<PathBuf> = mount_points()?.into_iter().collect();
     for folder in pinned.into_iter().filter(|folder| !present.contains(*folder)) {
         set(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
     }
-    for place in &policy.protected {
+    for place in policy.protected.iter().filter(|place| !place.parent().is_some_and(is_kept)) {
         set(Some(place), place, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+        make_read_only(place)?;
+    }
+    // What the user has mounted in one came along as it is.
+    for place in mount_points()?.iter().filter(|place| place.parent().is_some_and(is_kept) && is_kept(place)) {
         make_read_only(place)?;
     }
     let (file, folder) = &policy.masks;
@@ -111,6 +123,14 @@ fn own_terminals() -> io::Result<()> {
         set(Some(&terminals.join("ptmx")), maker, MsFlags::MS_BIND)?;
     }
     Ok(())
+}
+
+/// Returns `true` if a path lies in a protected place, and in nothing there that can be written again.
+fn is_protected(path: &Path, policy: &SandboxPolicy) -> bool {
+    let open = || policy.writable.iter();
+    let is_opened =
+        |place: &PathBuf| open().any(|folder| folder != place && folder.starts_with(place) && path.starts_with(folder));
+    policy.protected.iter().any(|place| path.starts_with(place) && !is_opened(place))
 }
 
 /// Returns the folders between a writable folder and a place in it; none if it lies in no such folder.

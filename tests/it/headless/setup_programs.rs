@@ -140,6 +140,26 @@ fn what_a_project_brings_runs_in_the_sandbox_unless_its_entry_says_outside() {
 }
 
 #[test]
+fn what_lies_beside_the_script_of_a_hook_stays_as_it_is() {
+    let bench = Bench::new();
+    let others = [".claude/skills/a/SKILL.md", ".claude/hooks/other.sh"];
+    for path in others.iter().chain(&[".claude/hooks/guard.sh", ".claude/skills/a/check.sh"]) {
+        bench.file(path, "# as it was\n");
+    }
+    let line = "sh .claude/hooks/guard.sh && sh .claude/skills/a/check.sh";
+    bench.file(".claude/settings.json", &hooks("UserPromptSubmit", &command(line)).to_string());
+    let write = "echo x > .claude/hooks/new.sh; echo x > .claude/hooks/other.sh; echo x > .claude/skills/a/SKILL.md";
+    let prompt = format!("run `{write}; touch ran.txt`");
+    let Some(output) = bench.guarded(&["-p", &prompt, "--model", "offline", "--trust"]) else { return };
+    assert!(bench.has_run(), "{output:?}");
+    assert!(!bench.project.path().join(".claude/hooks/new.sh").exists());
+    for path in others {
+        let text = std::fs::read_to_string(bench.project.path().join(path)).unwrap();
+        assert_eq!(text, "# as it was\n", "{path}");
+    }
+}
+
+#[test]
 fn servers_do_not_load_from_the_project_and_those_of_a_project_run_in_the_sandbox() {
     for (command, args, outside) in [
         ("npx", vec!["-y", "mcp-server-x"], Value::Null),

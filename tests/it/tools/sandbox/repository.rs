@@ -82,6 +82,37 @@ async fn what_other_programs_obey_stays_as_it_is() {
     }
 }
 
+#[tokio::test]
+async fn a_file_that_is_kept_in_a_kept_folder_opens_nothing_beside_it() {
+    let Some(inside) = Inside::new().await else { return };
+    let root = inside.bench.context.cwd.clone();
+    git(&root, ["init", "-q"]);
+    let scripts =
+        [".claude/hooks/guard.sh", ".claude/skills/a/lib/check.sh", ".vscode/a/b/run.sh", ".github/workflows/x/y.sh"];
+    let others =
+        [".claude/hooks/other.sh", ".claude/skills/a/SKILL.md", ".vscode/a/tasks.json", ".github/workflows/x/z.yml"];
+    for path in scripts.iter().chain(&others) {
+        inside.bench.put(path, "as it was");
+    }
+    inside.sandbox.protect(scripts.iter().map(|path| root.join(path)));
+    for path in scripts.iter().chain(&others) {
+        let folder = std::path::Path::new(path).parent().unwrap().display();
+        for command in [
+            format!("echo x > {path}"),
+            format!("rm {path}"),
+            format!("mv {path} {path}.old"),
+            format!("echo x > {folder}/new.sh"),
+            format!("mkdir {folder}/new"),
+            format!("rm -r {folder}"),
+            format!("chmod 777 {folder}"),
+        ] {
+            inside.refused(&command).await;
+            assert_eq!(inside.bench.get(path), "as it was", "{command}");
+        }
+        assert!(!root.join(path).with_file_name("new.sh").exists(), "{path}");
+    }
+}
+
 /// Returns where something was moved to.
 pub(super) fn moved_aside(root: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
     let entries = root.read_dir().unwrap().map(|entry| entry.unwrap().path());
