@@ -81,6 +81,15 @@ async fn ordinary_work_goes_on_inside() {
 }
 
 #[tokio::test]
+async fn programs_that_do_not_start_without_a_folder_of_their_own_have_one() {
+    let Some(inside) = Inside::new().await else { return };
+    for variable in ["UV_TOOL_DIR", "UV_CACHE_DIR", "npm_config_cache", "GOCACHE"] {
+        // `uvx` takes a lock in the first, whatever it runs.
+        inside.works(&format!("mkdir -p \"${variable}\" && echo x > \"${variable}/.lock\"")).await;
+    }
+}
+
+#[tokio::test]
 async fn nothing_outside_is_written() {
     let Some(inside) = Inside::new().await else { return };
     let outside = inside.bench.outside("elsewhere.txt");
