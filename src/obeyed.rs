@@ -19,6 +19,8 @@ struct Data {
     asked_patterns: Vec<String>,
     harmless: Vec<String>,
     harmless_patterns: Vec<String>,
+    notes: Vec<String>,
+    note_patterns: Vec<String>,
 }
 
 /// The table, as it is looked into: in lower case, each pattern by what comes before and after its star.
@@ -30,6 +32,8 @@ struct Table {
     patterns: Vec<(String, String)>,
     harmless: HashSet<String>,
     harmless_patterns: Vec<(String, String)>,
+    notes: HashSet<String>,
+    note_patterns: Vec<(String, String)>,
 }
 
 fn table() -> &'static Table {
@@ -50,6 +54,8 @@ fn table() -> &'static Table {
             kept_patterns,
             harmless: lower(&data.harmless).into_iter().collect(),
             harmless_patterns: split(&data.harmless_patterns),
+            notes: lower(&data.notes).into_iter().collect(),
+            note_patterns: split(&data.note_patterns),
             kept: data.kept,
         }
     })
@@ -75,6 +81,13 @@ pub fn kept_paths() -> &'static [PathBuf] {
 pub fn is_kept_by_pattern(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());
     name.is_some_and(|name| fits(&name, &table().kept_patterns))
+}
+
+/// Returns `true` if programs of the user's set-up note something down in what has this name, and nobody obeys it.
+#[must_use]
+pub fn is_note(name: &str) -> bool {
+    let (table, name) = (table(), name.to_lowercase());
+    table.notes.contains(&name) || fits(&name, &table.note_patterns)
 }
 
 fn fits(name: &str, patterns: &[(String, String)]) -> bool {

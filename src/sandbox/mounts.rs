@@ -68,6 +68,10 @@ pub(super) fn change(policy: &SandboxPolicy) -> io::Result<()> {
     for folder in pinned.into_iter().filter(|folder| !present.contains(*folder)) {
         set(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
     }
+    // A mount of its own stays as it is when the one above becomes read-only.
+    for place in &policy.notes {
+        set(Some(place), place, MsFlags::MS_BIND)?;
+    }
     for place in policy.protected.iter().filter(|place| !place.parent().is_some_and(is_kept)) {
         set(Some(place), place, MsFlags::MS_BIND | MsFlags::MS_REC)?;
         make_read_only(place)?;
@@ -127,7 +131,7 @@ fn own_terminals() -> io::Result<()> {
 
 /// Returns `true` if a path lies in a protected place, and in nothing there that can be written again.
 fn is_protected(path: &Path, policy: &SandboxPolicy) -> bool {
-    let open = || policy.writable.iter();
+    let open = || policy.writable.iter().chain(&policy.notes);
     let is_opened =
         |place: &PathBuf| open().any(|folder| folder != place && folder.starts_with(place) && path.starts_with(folder));
     policy.protected.iter().any(|place| path.starts_with(place) && !is_opened(place))

@@ -190,6 +190,7 @@ impl SandboxPlaces {
             own,
             tmp,
             protected,
+            notes: Vec::new(),
             vacant,
             hidden,
             stand_ins,

@@ -25,6 +25,9 @@ pub struct SandboxPolicy {
     pub tmp: Option<PathBuf>,
     /// What it may not write in those.
     pub protected: Vec<PathBuf>,
+    /// What it may write all the same in that.
+    #[serde(default)]
+    pub notes: Vec<PathBuf>,
     /// Where nothing lies that could be protected, or a link, which cannot be: its target is `Some`.
     pub vacant: Vec<(PathBuf, Option<PathBuf>)>,
     /// Files and folders that it may not read either.

@@ -52,6 +52,9 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> Result<String, PathBuf> {
     rule("allow file-write-data", "literal", &mut DEVICES.iter().map(Path::new))?;
     let kept = || all(&policy.protected).chain(policy.vacant.iter().map(|(path, _)| path.as_path()));
     rule("deny file-write*", "subpath", &mut kept())?;
+    rule("allow file-write*", "subpath", &mut all(&policy.notes))?;
+    let is_noted = |path: &&Path| policy.notes.iter().any(|note| path.starts_with(note));
+    rule("deny file-write*", "subpath", &mut kept().filter(is_noted))?;
     // Nor can they go away with the folder that they lie in.
     let above = |path: &Path| -> Vec<PathBuf> {
         let inside = |folder: &&Path| policy.writable.iter().any(|top| folder.starts_with(top));

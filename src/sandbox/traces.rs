@@ -29,6 +29,8 @@ struct Trace {
     since: (i64, i64),
     /// Where no command can leave anything: what is protected, and what is watched.
     kept: BTreeSet<PathBuf>,
+    /// Where one could all the same.
+    notes: BTreeSet<PathBuf>,
 }
 
 impl CommandTraces {
@@ -41,11 +43,15 @@ impl CommandTraces {
         for folder in &policy.writable {
             let is_in = |path: &&PathBuf| path.starts_with(folder);
             let kept: BTreeSet<PathBuf> = kept.iter().filter(is_in).cloned().collect();
+            let notes: BTreeSet<PathBuf> = policy.notes.iter().filter(is_in).cloned().collect();
             match traces.folders.get_mut(folder) {
                 // What one command could write, it may have written, whatever is kept from the next.
-                Some(trace) => trace.kept.retain(|path| kept.contains(path)),
+                Some(trace) => {
+                    trace.kept.retain(|path| kept.contains(path));
+                    trace.notes.extend(notes);
+                }
                 None => {
-                    traces.folders.insert(folder.clone(), Trace { since, kept });
+                    traces.folders.insert(folder.clone(), Trace { since, kept, notes });
                 }
             }
         }
@@ -62,7 +68,8 @@ impl CommandTraces {
     pub fn may_be_of_command(&self, path: &Path) -> bool {
         let traces = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let could = |(folder, trace): (&PathBuf, &Trace)| {
-            let is_open = path.starts_with(folder) && !trace.kept.iter().any(|kept| path.starts_with(kept));
+            let is_in = |places: &BTreeSet<PathBuf>| places.iter().any(|place| path.starts_with(place));
+            let is_open = path.starts_with(folder) && (!is_in(&trace.kept) || is_in(&trace.notes));
             is_open.then_some(trace.since)
         };
         let Some(since) = traces.folders.iter().filter_map(could).min() else { return false };

@@ -32,6 +32,7 @@ mod saved_session;
 pub mod servers;
 mod session_handles;
 mod settings;
+mod setup_notes;
 mod setup_programs;
 mod sign_in;
 mod signals;

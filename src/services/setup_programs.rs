@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 
 use super::command_words::{Loading, loading};
 use super::run_files::{RunPlace, run_files, trusted_as};
+use super::setup_notes::note_places;
 use crate::git::Repository;
 use crate::permission::{BroughtKind, ItemTrust};
 use crate::tool::ProgramBounds;
@@ -95,9 +96,11 @@ impl SetupPrograms {
     }
 
     fn place(&self, program: &SetupProgram, cwd: PathBuf, works_on: WorksOn, has_network: bool) -> ProgramStart {
+        let place = RunPlace { root: &self.root, plugin: program.plugin.as_deref() };
         let inside = |cwd: PathBuf| {
             let project = self.project_of(&cwd);
-            ProgramStart { cwd, bounds: ProgramBounds::Inside { project, has_network } }
+            let notes = note_places(&program.command, place, &project);
+            ProgramStart { cwd, bounds: ProgramBounds::Inside { project, has_network, notes } }
         };
         match program.outside {
             Some(true) => return ProgramStart { cwd, bounds: ProgramBounds::Outside },
@@ -105,7 +108,6 @@ impl SetupPrograms {
             None if program.is_projects => return inside(cwd),
             None => {}
         }
-        let place = RunPlace { root: &self.root, plugin: program.plugin.as_deref() };
         if !run_files(&program.command, place).is_empty() {
             return inside(cwd);
         }

@@ -35,6 +35,8 @@ pub enum ProgramBounds {
         project: PathBuf,
         /// Whether it has the network of this machine, and not only the hosts that commands may reach.
         has_network: bool,
+        /// What it may write of what commands may not.
+        notes: Vec<PathBuf>,
     },
 }
 
@@ -65,8 +67,10 @@ impl Inside {
     pub(super) async fn of_program(shell: &Shell, bounds: &ProgramBounds) -> Option<Self> {
         match bounds {
             ProgramBounds::Outside => None,
-            ProgramBounds::Inside { project, has_network } => {
-                Self::around(shell, (&Arc::new(project.clone()), true), &[], *has_network).await
+            ProgramBounds::Inside { project, has_network, notes } => {
+                let mut inside = Self::around(shell, (&Arc::new(project.clone()), true), &[], *has_network).await?;
+                inside.policy.notes.clone_from(notes);
+                Some(inside)
             }
         }
     }
@@ -130,7 +134,8 @@ impl Inside {
             }
             let policy = if self.policy.is_outdated() {
                 let policy = policy_of(&self.sandbox, &self.project, self.writes)?;
-                SandboxPolicy { has_network: self.policy.has_network, ..policy }
+                let notes = self.policy.notes.clone();
+                SandboxPolicy { has_network: self.policy.has_network, notes, ..policy }
             } else {
                 self.policy.clone()
             };

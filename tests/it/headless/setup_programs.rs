@@ -140,6 +140,103 @@ fn what_a_project_brings_runs_in_the_sandbox_unless_its_entry_says_outside() {
 }
 
 #[test]
+fn a_hook_in_the_sandbox_keeps_its_logs_and_its_state_among_the_set_up() {
+    let beside = "dir=$(cd \"$(dirname \"$0\")\" && pwd)/state; mkdir -p \"$dir\"; echo x > \"$dir/n\"\n";
+    let python =
+        "from pathlib import Path\nd = Path('.claude') / 'cache'\nd.mkdir(exist_ok=True)\n(d / 'n').write_text('x')\n";
+    for (line, made) in [
+        ("mkdir -p .claude/logs && echo x >> .claude/logs/n", ".claude/logs/n"),
+        ("echo x >> \"$CLAUDE_PROJECT_DIR/.claude/audit.log\"", ".claude/audit.log"),
+        (
+            "mkdir -p \"$CLAUDE_PROJECT_DIR\"/.claude/hooks/logs/a/b; echo x > .claude/hooks/logs/a/b/n",
+            ".claude/hooks/logs/a/b/n",
+        ),
+        ("sh .claude/hooks/count.sh", ".claude/hooks/state/n"),
+        ("python3 .claude/hooks/note.py", ".claude/cache/n"),
+        ("echo x >> .claude/old/../tsc-cache/n", ".claude/tsc-cache/n"),
+    ] {
+        let bench = Bench::new();
+        bench.file(".claude/hooks/count.sh", beside);
+        bench.file(".claude/hooks/note.py", python);
+        bench.file(".claude/tsc-cache/known", "");
+        bench.file(".claude/old/known", "");
+        bench.file(".claude/settings.json", &hooks("UserPromptSubmit", &command(line)).to_string());
+        let prompt = format!("run `echo evil > {made}; touch ran.txt`");
+        let Some(output) = bench.guarded(&["-p", &prompt, "--model", "offline", "--trust"]) else { return };
+        let text = std::fs::read_to_string(bench.project.path().join(made));
+        assert_eq!(
+            text.ok().as_deref(),
+            Some("x\n").filter(|_| !line.contains("py")).or(Some("x")),
+            "{line}: {output:?}"
+        );
+        assert!(bench.has_run(), "{line}: a command may not write it");
+    }
+}
+
+#[test]
+fn a_hook_that_the_sandbox_refuses_something_says_how_it_gets_out() {
+    for (line, is_told) in [
+        ("mkdir ~/.local/x", true),
+        ("echo x > .claude/new.json", true),
+        ("rm .claude/settings.json", true),
+        ("echo wrong >&2; exit 1", false),
+        ("cat nowhere.txt", false),
+        ("curl -s http://127.0.0.1:9/ || { echo connection refused >&2; exit 3; }", false),
+    ] {
+        let bench = Bench::new();
+        bench.at_home(".local/known", "");
+        bench.file(".claude/settings.json", &hooks("Stop", &command(line)).to_string());
+        let Some(output) = bench.guarded(&["-p", "hello", "--model", "offline", "--trust"]) else { return };
+        let errors = text(&output.stderr);
+        assert!(errors.contains("hook Stop failed: exit"), "{line}: {errors}");
+        let words = "the sandbox may have refused it";
+        assert_eq!(errors.contains(words), is_told, "{line}: {errors}");
+    }
+}
+
+#[test]
+fn a_hook_in_the_sandbox_writes_nothing_of_the_set_up_that_is_obeyed() {
+    for (line, path) in [
+        ("echo x > .claude/agents/logs/x.md", ".claude/agents/logs/x.md"),
+        ("mkdir -p .claude/commands/data; echo x > .claude/commands/data/x.md", ".claude/commands/data/x.md"),
+        ("mkdir -p .claude/skills/state; echo x > .claude/skills/state/SKILL.md", ".claude/skills/state/SKILL.md"),
+        ("echo x > .claude/settings.local.json", ".claude/settings.local.json"),
+        ("echo x > .claude/hooks/new.sh", ".claude/hooks/new.sh"),
+        ("mkdir -p .claude/logs; mv .claude/logs .claude/rules", ".claude/rules"),
+        ("echo x > .claude/cache/x.md", "src/x.md"),
+        ("echo x > .claude/logs/../x.md", ".claude/x.md"),
+        ("ln .claude/hooks/kept.sh .claude/logs/a && echo x > .claude/logs/a", ".claude/logs/a"),
+        ("echo x >> .claude/linked.log", "new.txt"),
+        ("echo x > .claude/hooks/state/run.sh", ".claude/hooks/state/new"),
+    ] {
+        let bench = Bench::new();
+        for file in ["src/known", ".claude/agents/logs/known", ".claude/hooks/kept.sh", "kept.txt"] {
+            bench.file(file, "as it was");
+        }
+        bench.file(".claude/hooks/state/run.sh", "true\n");
+        symlink("../src", bench.project.path().join(".claude/cache")).unwrap();
+        std::fs::hard_link(bench.project.path().join("kept.txt"), bench.project.path().join(".claude/hard.log"))
+            .unwrap();
+        symlink("../new.txt", bench.project.path().join(".claude/linked.log")).unwrap();
+        let line = format!("{line}; echo x >> .claude/hard.log; sh .claude/hooks/state/run.sh; touch ran.txt; true");
+        bench.file(".claude/settings.json", &hooks("UserPromptSubmit", &command(&line)).to_string());
+        let Some(output) = bench.guarded(&["-p", "hello", "--model", "offline", "--trust"]) else { return };
+        assert!(bench.has_run(), "{line}: {output:?}");
+        assert!(
+            path.starts_with("src") || path == "new.txt" || !bench.project.path().join(path).exists(),
+            "{line}: {output:?}"
+        );
+        let read = |path: &str| std::fs::read_to_string(bench.project.path().join(path)).unwrap();
+        assert_eq!(
+            (read(".claude/hooks/kept.sh"), read("kept.txt")),
+            ("as it was".to_owned(), "as it was".to_owned()),
+            "{line}"
+        );
+        assert_eq!(read(".claude/hooks/state/run.sh"), "true\n", "{line}");
+    }
+}
+
+#[test]
 fn what_lies_beside_the_script_of_a_hook_stays_as_it_is() {
     let bench = Bench::new();
     let others = [".claude/skills/a/SKILL.md", ".claude/hooks/other.sh"];
