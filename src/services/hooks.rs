@@ -26,11 +26,14 @@ use crate::hook::{
 use crate::launched::{CallingProgram, UnansweredRequest};
 use crate::mcp::McpServers;
 use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
+use crate::sandbox::{Sandbox, refused_line};
 use crate::session::{MAIN, Store};
-use crate::tool::{Shell, UserCommand, UserProgram, UserProgramEnd};
+use crate::tool::{ProgramBounds, Shell, UserCommand, UserProgram, UserProgramEnd};
 
 /// Bytes of the largest file of an agent or a skill that may have hooks.
 const MAX_BYTES: u64 = 1 << 20;
+/// Stands before the words of a hook that was refused something.
+const INSIDE: &str = "the sandbox may have refused it (with `\"outside\": true`, its entry runs outside)";
 
 /// Returns the hooks of a session. A demonstration has none.
 pub(super) fn of_session(
@@ -136,6 +139,7 @@ async fn run(shell: &Shell, programs: &SetupPrograms, (command, process): (UserC
         Ok(start) => start,
         Err(why) => return HookExit::Untrusted(format!("a hook does not run ({}): {why}", handler.command.shown())),
     };
+    let is_inside = matches!(start.bounds, ProgramBounds::Inside { .. }) && shell.sandbox().is_some_and(Sandbox::is_on);
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let plugin = handler.source.plugin.as_deref().map(|root| ("CLAUDE_PLUGIN_ROOT".to_owned(), text(root)));
     let program = UserProgram {
@@ -153,7 +157,20 @@ async fn run(shell: &Shell, programs: &SetupPrograms, (command, process): (UserC
         stop,
         first_line: Some(first_line),
     };
-    exit_of(shell.run_user_program(program).await)
+    let exit = exit_of(shell.run_user_program(program).await);
+    if is_inside { explain_refusal(exit) } else { exit }
+}
+
+/// Says of a hook that has failed in the sandbox what may be why, if that is what it sounds like.
+fn explain_refusal(exit: HookExit) -> HookExit {
+    match exit {
+        HookExit::Exited { code: Some(code), stdout, stderr } if ![0, 2].contains(&code) => {
+            let is_refused = refused_line(&stderr).is_some_and(|line| !line.is_network);
+            let stderr = if is_refused { format!("{INSIDE}: {stderr}") } else { stderr };
+            HookExit::Exited { code: Some(code), stdout, stderr }
+        }
+        exit => exit,
+    }
 }
 
 /// A hook that the calling program runs.
