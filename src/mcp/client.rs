@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, ContentBlock,
-    Implementation, LoggingMessageNotificationParam, ResourceContents, ServerResult,
+    Implementation, ListToolsRequest, LoggingMessageNotificationParam, ResourceContents, ServerResult,
 };
 use rmcp::service::{ClientInitializeError, NotificationContext, PeerRequestOptions, RunningService};
 use rmcp::transport::DynamicTransportError;
@@ -25,21 +25,18 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::McpError;
-use super::names::{McpToolInfo, wire_name};
+use super::names::McpToolInfo;
 use super::reading::{self, McpPrompt};
 use super::remote::SseError;
+use super::tool_list::ToolList;
 use crate::launched::ProgramLog;
 use crate::message::{sanitize, sanitize_line};
 use crate::network::root_cause;
 
-/// Tools of one server.
-const MAX_TOOLS: usize = 1_000;
+/// Tools of one list that are read.
+const MAX_LISTED: usize = 2_000;
 /// Pages of one list.
 const MAX_PAGES: usize = 50;
-/// Characters of a tool's description.
-const MAX_DESCRIPTION: usize = 4_000;
-/// Bytes of a tool's schema.
-const MAX_SCHEMA: usize = 64 << 10;
 /// Characters of what a server says of its use.
 const MAX_INSTRUCTIONS: usize = 2_000;
 /// How long a list may take.
@@ -139,7 +136,10 @@ pub(super) async fn offered(peer: &Peer<RoleClient>, server: &str) -> Offered {
     offered.instructions = info.instructions.as_deref().and_then(bounded);
     if info.capabilities.tools.is_some() {
         match tools(peer, server).await {
-            Ok(tools) => offered.tools = tools,
+            Ok(list) => {
+                offered.errors.extend(list.notice());
+                offered.tools = list.tools;
+            }
             Err(why) => offered.errors.push(format!("its tools cannot be listed: {why}")),
         }
     }
@@ -169,38 +169,28 @@ fn bounded(instructions: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept + &cut)
 }
 
-async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Arc<McpToolInfo>>, String> {
-    let mut tools: Vec<Arc<McpToolInfo>> = Vec::new();
+async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<ToolList, String> {
+    let mut listed: Vec<Value> = Vec::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let page = rmcp::model::PaginatedRequestParams::default().with_cursor(cursor);
-        let listed = timeout(LIST_TIMEOUT, peer.list_tools(Some(page))).await;
-        let listed = listed.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?;
-        for tool in listed.tools {
-            let name = wire_name(server, &tool.name);
-            let schema = Value::Object((*tool.input_schema).clone());
-            let is_known = tools.iter().any(|known| known.name == name);
-            if is_known || tools.len() == MAX_TOOLS || schema.to_string().len() > MAX_SCHEMA {
-                tracing::warn!(server, tool = %tool.name, "left out: its name is taken, or it is too large");
-                continue;
-            }
-            let hints = tool.annotations.as_ref();
-            let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-            tools.push(Arc::new(McpToolInfo {
-                name,
-                server: server.to_owned(),
-                tool: tool.name.to_string(),
-                description: description.chars().take(MAX_DESCRIPTION).collect(),
-                input_schema: Arc::new(schema),
-                only_reads: hints.and_then(|hints| hints.read_only_hint).unwrap_or(false),
-            }));
-        }
-        cursor = listed.next_cursor;
-        if cursor.is_none() {
+        let asked = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(page));
+        let answer = request(peer, asked, LIST_TIMEOUT, &CancellationToken::new()).await;
+        // The library knows a list only if each of its tools is to the letter.
+        let page = match answer.map_err(|error| error.to_string())? {
+            ServerResult::CustomResult(page) => page.0,
+            known => serde_json::to_value(known).unwrap_or_default(),
+        };
+        let Some(tools) = page.get("tools").and_then(Value::as_array) else {
+            return Err("the answer is not a list of tools".to_owned());
+        };
+        listed.extend(tools.iter().cloned());
+        cursor = page.get("nextCursor").and_then(Value::as_str).filter(|cursor| !cursor.is_empty()).map(str::to_owned);
+        if cursor.is_none() || listed.len() > MAX_LISTED {
             break;
         }
     }
-    Ok(tools)
+    Ok(ToolList::read(server, &listed))
 }
 
 /// Calls a tool. Given up, by `stop` or at the deadline, the call is cancelled at the server.

@@ -69,6 +69,9 @@ pub struct McpFacts {
     pub prompts: Vec<McpPrompt>,
     /// The addresses of its resources.
     pub resources: Vec<String>,
+    /// What of its offer cannot be used, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
     /// Its last lines.
     pub log: Vec<String>,
 }
@@ -96,7 +99,9 @@ impl McpFacts {
             counted(self.resources.len(), "resource"),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        if parts.is_empty() { "offers nothing".to_owned() } else { parts.join(", ") }
+        let offer = if parts.is_empty() { "offers nothing".to_owned() } else { parts.join(", ") };
+        let problems = self.problems.iter().map(|problem| format!("; {}", sanitize_line(problem)));
+        offer + &problems.collect::<String>()
     }
 
     /// Returns all that is known of it, as Markdown.

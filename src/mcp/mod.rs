@@ -14,10 +14,12 @@ mod facts;
 mod names;
 mod reading;
 mod remote;
+mod schema;
 mod server;
 mod servers;
 mod sign_in;
 mod sources;
+mod tool_list;
 
 pub use client::{McpContent, McpReply};
 pub use config::{McpConfig, McpScope, McpWay, SignInSettings};

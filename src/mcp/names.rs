@@ -1,7 +1,8 @@
 //! What a server's tools are called by models.
 //!
 //! Owns names that every service takes: letters, digits, `_` and `-`, at most 64 of them. Invariant: the name of a tool
-//! depends on its server's name and its own only, so that rules and agent files can name it.
+//! depends on its server's name and its own only, so that rules and agent files can name it; only where two tools of a server
+//! would have one name, a digest of its own name tells each apart.
 
 use std::fmt::Write as _;
 use std::hash::Hasher as _;
@@ -52,13 +53,26 @@ pub fn server_prefix(server: &str) -> String {
 /// Returns the name by which models and rules call a tool of a server.
 #[must_use]
 pub fn wire_name(server: &str, tool: &str) -> String {
-    let mut name = server_prefix(server) + &plain(tool);
-    if name.len() > MAX_NAME {
-        let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
-        hasher.write(name.as_bytes());
-        name.truncate(MAX_NAME - DIGEST);
-        let _ = write!(name, "_{:08x}", hasher.finish() & 0xffff_ffff);
-    }
+    let name = server_prefix(server) + &plain(tool);
+    if name.len() > MAX_NAME { with_digest(name.clone(), &name) } else { name }
+}
+
+/// Returns the name of a tool whose usual name another tool of the server has, too.
+pub(super) fn digest_name(server: &str, tool: &str) -> String {
+    with_digest(server_prefix(server) + &plain(tool), tool)
+}
+
+/// Returns `true` if services take a tool's own name as it is.
+pub(super) fn is_plain(tool: &str) -> bool {
+    plain(tool) == tool
+}
+
+/// Returns a name that ends in a digest of `of`.
+fn with_digest(mut name: String, of: &str) -> String {
+    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    hasher.write(of.as_bytes());
+    name.truncate(MAX_NAME - DIGEST);
+    let _ = write!(name, "_{:08x}", hasher.finish() & 0xffff_ffff);
     name
 }
 

@@ -150,6 +150,7 @@ impl Server {
             tools: offered.tools.iter().map(|tool| tool.name.clone()).collect(),
             prompts: offered.prompts.clone(),
             resources: offered.resources.clone(),
+            problems: offered.errors.clone(),
             log: self.log.last(SHOWN_LINES),
         }
     }

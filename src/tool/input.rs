@@ -155,6 +155,12 @@ fn simplify(schema: &mut Value) {
             }
             if let Some(Value::Array(types)) = map.get_mut("type") {
                 types.retain(|name| name != "null");
+                // A choice that is of no type costs the whole request at some services.
+                if let Some(Value::Array(choices)) = map.get_mut("enum") {
+                    choices.retain(|choice| !choice.is_null());
+                }
+            }
+            if let Some(Value::Array(types)) = map.get("type") {
                 if let [only] = types.as_slice() {
                     let only = only.clone();
                     map.insert("type".to_owned(), only);

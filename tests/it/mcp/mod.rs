@@ -3,6 +3,7 @@
 mod calls;
 mod config;
 mod edit;
+mod lists;
 mod mentions;
 mod offer;
 mod remote;
@@ -46,7 +47,7 @@ impl RunningProgram for Nothing {
 }
 
 /// Returns servers that are tasks of this process. What a server does, its command says: `tools N` offers `echo`, and N
-/// more tools; `says N` does so and says at length how to use it; `hang` never answers; `dies` ends at once; `late` answers
+/// more tools; `lists JSON` offers what the list says; `says N` does so and says at length how to use it; `hang` never answers; `dies` ends at once; `late` answers
 /// as `says 1` once it is told to.
 pub(super) fn in_process(heard: &Heard, gate: &Arc<tokio::sync::Notify>) -> McpServers {
     let (heard, gate) = (heard.clone(), gate.clone());
@@ -129,7 +130,10 @@ async fn serve(stream: UnixStream, command: String, heard: Heard, gate: Arc<toki
 
 /// What a server answers; nothing to what is none of its business, or takes forever.
 pub(super) fn answer(command: &str, message: &Value) -> Option<Value> {
-    let more: usize = command.split_once(' ').map_or(1, |(_, count)| count.parse().unwrap());
+    if let (Some(listed), "tools/list") = (command.strip_prefix("lists "), message["method"].as_str()?) {
+        return Some(json!({"tools": serde_json::from_str::<Value>(listed).unwrap()}));
+    }
+    let more: usize = command.split_once(' ').map_or(1, |(_, count)| count.parse().unwrap_or_default());
     match message["method"].as_str()? {
         "initialize" => {
             let long =
