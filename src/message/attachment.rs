@@ -1,7 +1,7 @@
 //! Pictures that go with a conversation, each by its number: `[Image #1]` in a message stands for the first.
 //!
 //! Owns what a picture is, what services take of one, and the mark in a text. Leaves keeping the bytes to `session` and
-//! sending them to `provider`. Invariant: what passes [`PictureFacts::of`] is a whole header of a kind that services take,
+//! sending them to `provider`. Invariant: what passes [`PictureFacts::of`] is a whole picture of a kind that services take,
 //! within their limits: one that they refuse would fail every later request of its conversation.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::ResultPart;
-use super::pixels::pixels;
+use super::pixels::{is_complete, pixels};
 
 /// Bytes of a picture: in base64, in which it travels, these are the 5 MiB that services take.
 pub(super) const IMAGE_BYTES: u64 = (5 << 20) / 4 * 3;
@@ -89,6 +89,9 @@ impl PictureFacts {
                 "has {width}×{height} pixels; the limit is {IMAGE_SIDE} per side. Make a smaller copy first."
             ));
         }
+        if !is_complete(bytes) {
+            return Err(format!("begins like {media_type} but is cut off or damaged. Check the file."));
+        }
         Ok(Self { media_type, width, height, bytes: bytes.len() })
     }
 
@@ -112,6 +115,9 @@ pub fn checked_picture(data: &str) -> Result<ResultPart, &'static str> {
     let (width, height) = pixels(&bytes).ok_or("not complete")?;
     if width.max(height) > IMAGE_SIDE {
         return Err("of too many pixels");
+    }
+    if !is_complete(&bytes) {
+        return Err("cut off or damaged");
     }
     Ok(ResultPart::Image { media_type: media_type.to_owned(), data: data.to_owned() })
 }

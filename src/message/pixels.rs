@@ -3,6 +3,41 @@
 //! A picture that a model's service refuses, being broken or too large, would fail every later request of the
 //! conversation; so it is judged before it gets in. Layouts after the specifications of PNG, GIF89a, JFIF and WebP.
 
+use std::io::Cursor;
+
+/// Most pixels of a picture whose every line is decoded before it is sent.
+const MOST_DECODED: u64 = 50_000_000;
+
+/// Returns `true` if a picture is there to its end: a PNG is decoded, of the others the last mark is looked for.
+pub(super) fn is_complete(bytes: &[u8]) -> bool {
+    match bytes {
+        [0x89, b'P', ..] => is_complete_png(bytes),
+        [b'G', ..] => bytes.contains(&0x2c) && bytes.iter().rev().find(|byte| **byte != 0) == Some(&0x3b),
+        [0xff, 0xd8, rest @ ..] => {
+            rest.windows(2).any(|two| two == [0xff, 0xda]) && rest.windows(2).any(|two| two == [0xff, 0xd9])
+        }
+        [b'R', ..] => {
+            bytes.get(4..8).is_some_and(|size| usize::try_from(little(size)).is_ok_and(|size| size + 8 <= bytes.len()))
+        }
+        _ => false,
+    }
+}
+
+fn is_complete_png(bytes: &[u8]) -> bool {
+    let Some((width, height)) = pixels(bytes) else { return false };
+    if u64::from(width) * u64::from(height) > MOST_DECODED {
+        return bytes.windows(4).any(|four| four == b"IEND");
+    }
+    let Ok(mut reader) = png::Decoder::new(Cursor::new(bytes)).read_info() else { return false };
+    loop {
+        match reader.next_row() {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
 /// Returns width and height, or nothing for what is no whole header of a picture.
 pub(super) fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
     let found = match bytes {

@@ -7,11 +7,8 @@ use belvedere::subagent::Command;
 use serde_json::json;
 
 use super::{reply, results, script};
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, png};
 use crate::tools::documents::document;
-
-/// The header of a picture.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03";
 
 fn said(request: &Request) -> Vec<String> {
     let texts = request.messages.iter().filter_map(|message| match message.as_ref() {
@@ -33,10 +30,10 @@ async fn a_picture_that_a_message_names_goes_with_it_and_with_all_that_follow() 
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
     for name in ["a.png", "b.png"] {
-        std::fs::write(session.root().join(name), PNG).unwrap();
+        std::fs::write(session.root().join(name), png(2, 3)).unwrap();
     }
     std::fs::write(session.root().join("fake.png"), "no picture").unwrap();
-    std::fs::write(session.home.path().join("other.png"), PNG).unwrap();
+    std::fs::write(session.home.path().join("other.png"), png(2, 3)).unwrap();
     let other = session.home.path().join("other.png").display().to_string();
     session.ask(&format!("see @a.png, (@fake.png) me@x.png @gone.png @{other}")).await;
     session.ask("go on").await;
@@ -65,7 +62,7 @@ async fn a_picture_that_a_message_names_goes_with_it_and_with_all_that_follow() 
 async fn pictures_that_do_not_fit_into_a_request_are_said() {
     let provider = script(&[reply(json!({}), vec![json!({"say": "many"})])]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    let large = [PNG, &vec![0; 3_900_000]].concat();
+    let large = [png(2, 3), vec![0; 3_900_000]].concat();
     for number in 1..=6 {
         std::fs::write(session.root().join(format!("{number}.png")), &large).unwrap();
     }
@@ -100,7 +97,7 @@ async fn a_model_that_sees_nothing_gets_no_picture_and_the_user_is_told() {
     let mut parts = Parts::new(provider.clone());
     parts.model.sees = Some(false);
     let mut session = Session::start(parts);
-    std::fs::write(session.root().join("a.png"), PNG).unwrap();
+    std::fs::write(session.root().join("a.png"), png(2, 3)).unwrap();
     session.ask("see @a.png").await;
     let requests = provider.requests();
     assert!(requests.iter().all(|request| request.attachments.is_empty()));
@@ -115,9 +112,9 @@ async fn a_link_is_judged_by_the_file_it_leads_to_and_a_paste_names_nothing() {
     let provider = script(&[reply(json!({}), vec![json!({"say": "nothing"})])]);
     let mut session = Session::start(Parts::new(provider.clone()));
     let outside = session.home.path().join("outside.png");
-    std::fs::write(&outside, PNG).unwrap();
+    std::fs::write(&outside, png(2, 3)).unwrap();
     std::os::unix::fs::symlink(&outside, session.root().join("link.png")).unwrap();
-    std::fs::write(session.root().join("a.png"), PNG).unwrap();
+    std::fs::write(session.root().join("a.png"), png(2, 3)).unwrap();
     session.ask("see @link.png").await;
     session.send(Command::Send { id: MessageId(9), text: "a log with @a.png in it, @gone.png".into() });
     session.ended(AgentId::MAIN).await;
@@ -134,7 +131,7 @@ async fn a_link_is_judged_by_the_file_it_leads_to_and_a_paste_names_nothing() {
 async fn messages_arrive_in_their_order_whatever_they_name() {
     let provider = script(&[reply(json!({}), vec![json!({"say": "ok"})])]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    std::fs::write(session.root().join("a.png"), PNG).unwrap();
+    std::fs::write(session.root().join("a.png"), png(2, 3)).unwrap();
     session.say("first @a.png");
     session.say("second");
     session.ended(AgentId::MAIN).await;

@@ -6,15 +6,13 @@ use belvedere::subagent::Command;
 use serde_json::{Value, json};
 
 use super::{ONE, Programs, session_of};
-
-/// The header of a picture.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03";
+use crate::support::png;
 
 /// Sends a message with a picture, and one that is not there, to a program. Returns the prompt, and what the user is told.
 async fn shown(kind: &str) -> (Value, Vec<String>) {
     let programs = Programs::default();
     let (mut session, _) = session_of(kind, &programs, |parts| {
-        parts.pictures.attach(PNG.to_vec()).unwrap();
+        parts.pictures.attach(png(2, 3)).unwrap();
     });
     session.ask("go").await;
     let text = "like [Image #1], not like [Image #7]".to_owned();

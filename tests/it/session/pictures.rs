@@ -5,9 +5,10 @@ use belvedere::message::{FittedPicture, PictureFacts, Thumbnail, picture_numbers
 use belvedere::session::{PictureStore, Secrets, Store, read_picture};
 
 use super::store;
+use crate::support::png;
 
 /// The header of a picture of this size.
-fn png(width: u32, height: u32) -> Vec<u8> {
+fn header(width: u32, height: u32) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &width.to_be_bytes(), &height.to_be_bytes()].concat()
 }
 
@@ -43,7 +44,14 @@ fn marks_are_read_as_they_are_written() {
 fn what_services_refuse_is_refused_here() {
     let facts = PictureFacts::of(&png(640, 480)).unwrap();
     assert_eq!(facts.words(), "640×480 png");
-    assert!(PictureFacts::of(&png(9_000, 2)).unwrap_err().contains("the limit is 8000 per side"));
+    assert!(PictureFacts::of(&header(9_000, 2)).unwrap_err().contains("the limit is 8000 per side"));
+    let whole = png(64, 48);
+    for end in 24..whole.len() - 16 {
+        assert!(PictureFacts::of(&whole[..end]).is_err(), "cut off behind {end} of {} bytes", whole.len());
+    }
+    let mut damaged = whole.clone();
+    damaged[41] ^= 0xff;
+    assert!(PictureFacts::of(&damaged).unwrap_err().contains("cut off or damaged"));
     assert!(PictureFacts::of(b"text").unwrap_err().contains("no PNG, JPEG, GIF or WebP"));
     let large = [png(2, 2), vec![0; 4_000_000]].concat();
     assert!(PictureFacts::of(&large).unwrap_err().contains("4.0 MB; the limit is 3.9 MB"));
@@ -84,9 +92,9 @@ fn what_is_too_large_is_made_smaller() {
     assert_eq!(pixels_of(&small.bytes), pixels_of(&halves(40, 30)));
     let fits = FittedPicture::of(halves(40, 30)).unwrap();
     assert_eq!((fits.bytes, fits.before), (halves(40, 30), None));
-    let broken = FittedPicture::of(png(9_000, 2)).unwrap_err();
+    let broken = FittedPicture::of(header(9_000, 2)).unwrap_err();
     assert!(broken.contains("the limit is 8000 per side"), "what cannot be read is refused: {broken}");
-    let vast = FittedPicture::of(png(60_000, 60_000)).unwrap_err();
+    let vast = FittedPicture::of(header(60_000, 60_000)).unwrap_err();
     assert!(vast.contains("60000×60000 pixels"), "{vast}");
 }
 
@@ -114,6 +122,6 @@ fn what_a_screen_shows_is_a_small_copy_of_what_can_be_read_whole() {
     assert_eq!((thin.width, thin.height), (300, 1));
     let whole = halves(300, 300);
     assert!(Thumbnail::of(&whole[..whole.len() / 2], (300, 100)).is_none(), "cut off");
-    assert!(Thumbnail::of(&png(8_000, 8_000), (300, 100)).is_none(), "a bomb: its header alone is read");
+    assert!(Thumbnail::of(&header(8_000, 8_000), (300, 100)).is_none(), "a bomb: its header alone is read");
     assert!(Thumbnail::of(b"GIF89a\x01\0\x01\0", (300, 100)).is_none(), "no decoder for it");
 }
