@@ -103,7 +103,7 @@ fn answer_in(conversation: &Transcript) -> Result<SearchAnswer, String> {
     let mut answer = SearchAnswer::default();
     let mut failure = None;
     let replies = conversation.messages().iter().filter_map(|message| match message.as_ref() {
-        Message::Assistant(AssistantMessage { content }) => Some(content),
+        Message::Assistant(AssistantMessage { content, .. }) => Some(content),
         _ => None,
     });
     for block in replies.flatten() {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::budget::{BudgetReservation, Reserved};
+use super::budget::{BudgetReservation, Reserved, estimator};
 use super::run::Run;
 use super::turn::{Delta, Turn, TurnBuilder};
 use super::{Cancel, EventKind, Hold, StopCause, TurnEvent};
@@ -32,6 +32,9 @@ const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
 /// How long a text may pause, from its last word on, that comes to its own end although a report is asked for.
 const SPARED_PAUSE: Duration = Duration::from_secs(30);
+
+/// How often one request is written in another form because a part of it was refused.
+const MAX_CHANGES: u32 = 12;
 
 /// A request, who answers it, and who reads along.
 pub(super) struct ModelCall<'a> {
@@ -74,7 +77,7 @@ pub(super) async fn reply(
     let agent = run.agent;
     let gate = call.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
-    let (mut attempt, mut alike) = (1, Alike::default());
+    let (mut attempt, mut alike, mut changes) = (1, Alike::default(), 0);
     loop {
         let mut permit = match admitted(run, call.provider, &mut ticket, stop).await {
             Admission::Granted(permit) => permit,
@@ -82,17 +85,20 @@ pub(super) async fn reply(
             Admission::Hopeless(error) => return ModelReply::Failed(error, TurnBuilder::default().cut()),
         };
         let answer = run.watchdog.asking(once(run, &call, stop, &mut permit)).await;
-        let (error, builder) = match answer.counted(reservation.asked()) {
+        let (error, builder) = match answer.counted(reservation.asked(), &call.request) {
             Ended::Whole(builder) => {
                 permit.succeeded();
-                return ModelReply::Whole(builder.finish(agent.id, ids));
+                let mut turn = builder.finish(agent.id, ids);
+                turn.message.set_origin(call.provider.name(), &call.request.model);
+                return ModelReply::Whole(turn);
             }
             Ended::Cut(builder) => return ModelReply::Cut(builder.cut()),
             Ended::Failed(error, builder) => (error, builder),
         };
-        if let Some(part) = &error.unsupported {
+        if let Some(part) = error.unsupported.as_ref().filter(|_| changes < MAX_CHANGES) {
             drop(permit);
-            if part.is_news {
+            changes += 1;
+            if part.is_news && part.feature.is_missed() {
                 let (model, feature) = (&part.model, part.feature.words());
                 let text = format!("{model} does not support {feature}: requests leave it out from now on.");
                 run.emit(EventKind::Notice { text }).await;
@@ -221,12 +227,15 @@ enum Ended {
 }
 
 impl Ended {
-    /// Estimates what the service has not counted of an answer to a request of `asked` tokens. A request that failed
+    /// Estimates what the service has not counted, or not truly, of an answer to a request of `asked` tokens. A request that failed
     /// before anything came of it has used nothing.
-    fn counted(mut self, asked: u64) -> Self {
+    fn counted(mut self, asked: u64, request: &Request) -> Self {
         match &mut self {
             Self::Failed(_, builder) if builder.is_untouched() => {}
-            Self::Whole(builder) | Self::Cut(builder) | Self::Failed(_, builder) => builder.estimate_missing(asked),
+            Self::Whole(builder) | Self::Cut(builder) | Self::Failed(_, builder) => {
+                builder.forget_impossible(estimator::bytes(request), request.max_output_tokens);
+                builder.estimate_missing(asked);
+            }
         }
         self
     }

@@ -107,6 +107,19 @@ impl TurnBuilder {
         self.received == 0 && self.usage.total() == 0
     }
 
+    /// Takes no count for one that cannot be: a request has no more tokens than bytes, and a reply no more than its cap or
+    /// its bytes.
+    pub fn forget_impossible(&mut self, request_bytes: u64, max_output: u32) {
+        // What the service has read in a search is counted, and was not sent.
+        if self.usage.searches == 0 && self.usage.context() > request_bytes {
+            self.usage = Usage { output: self.usage.output, ..Usage::default() };
+        }
+        let received = u64::try_from(self.received).unwrap_or(u64::MAX);
+        if self.usage.output > received.max(max_output.into()).saturating_mul(2) {
+            self.usage.output = 0;
+        }
+    }
+
     /// Estimates what the service has not counted, so that it is not booked as nothing. `input` is the measured size of
     /// the request in tokens.
     pub fn estimate_missing(&mut self, input: u64) {
@@ -151,7 +164,7 @@ impl TurnBuilder {
                 }
             }
         }
-        Turn { message: AssistantMessage { content }, usage: self.usage, stop: self.stop, latency: self.latency }
+        Turn { message: AssistantMessage::new(content), usage: self.usage, stop: self.stop, latency: self.latency }
     }
 
     /// Returns what arrived of a reply that was cut off: its text. Calls that never ran, and reasoning without its
@@ -165,7 +178,7 @@ impl TurnBuilder {
             }
         }
         content.retain(|block| matches!(block, Block::Text { .. }));
-        Turn { message: AssistantMessage { content }, usage: self.usage, stop: None, latency: self.latency }
+        Turn { message: AssistantMessage::new(content), usage: self.usage, stop: None, latency: self.latency }
     }
 }
 

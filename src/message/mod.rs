@@ -105,9 +105,31 @@ impl Message {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssistantMessage {
     pub content: Vec<Block>,
+    /// Who gave it, if it holds more than text: what only that model can read goes back to no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ReplyOrigin>,
+}
+
+/// The model that gave a reply, and the service that runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyOrigin {
+    pub service: String,
+    pub model: String,
 }
 
 impl AssistantMessage {
+    #[must_use]
+    pub fn new(content: Vec<Block>) -> Self {
+        Self { content, origin: None }
+    }
+
+    /// Notes who gave the reply, where it holds more than text.
+    pub fn set_origin(&mut self, service: &str, model: &str) {
+        if self.content.iter().any(|block| !matches!(block, Block::Text { .. })) {
+            self.origin = Some(ReplyOrigin { service: service.to_owned(), model: model.to_owned() });
+        }
+    }
+
     /// Returns the visible text of all text blocks, joined by blank lines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self

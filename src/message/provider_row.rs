@@ -103,6 +103,12 @@ pub enum Dialect {
     OpenAi,
     /// The reasoning of every message has to come back with its tool calls.
     DeepSeek,
+    /// Gemini, which wants a signature on the first call of each reply.
+    Gemini,
+    /// Ids of tool calls have nine letters and digits.
+    Mistral,
+    /// It hands on the state of each maker's reasoning in one form.
+    OpenRouter,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

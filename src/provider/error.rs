@@ -65,6 +65,8 @@ pub struct ProviderError {
     /// How long the service asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
     pub unsupported: Option<Box<Unsupported>>,
+    /// What the model wrote, where the service refused that and not the request.
+    pub refused_reply: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +81,7 @@ impl std::error::Error for ProviderError {}
 
 impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, provider, detail, advice, retry_after, unsupported } = self;
+        let Self { kind, provider, detail, advice, retry_after, unsupported, refused_reply: _ } = self;
         match kind {
             ErrorKind::Authentication => write!(f, "{provider} rejected the API key ({detail})."),
             ErrorKind::MissingKey => write!(f, "{provider} needs an API key ({detail})."),
@@ -114,7 +116,15 @@ impl ProviderError {
     #[must_use]
     pub fn new(kind: ErrorKind, provider: impl Into<String>, detail: impl Into<String>) -> Self {
         let (provider, detail) = (provider.into(), detail.into());
-        Self { kind, provider, detail, advice: String::new(), retry_after: None, unsupported: None }
+        Self {
+            kind,
+            provider,
+            detail,
+            advice: String::new(),
+            retry_after: None,
+            unsupported: None,
+            refused_reply: None,
+        }
     }
 
     /// Returns the error with what the service asks to wait, if this is an error that waiting mends.

@@ -55,6 +55,11 @@ pub(super) trait Decode: Send {
 
     /// Completes an answer that has stopped: called once, after the last event.
     fn finish(&mut self, out: &mut Queue);
+
+    /// Takes a reply that the service has refused as the model wrote it. Returns `false` if it is none to go on with.
+    fn take_refused(&mut self, _reply: &str, _out: &mut Queue) -> bool {
+        false
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +206,9 @@ impl Feed {
         let within = &bytes[..bytes.len().min(*wire_room)];
         *wire_room -= within.len();
         let result = parser.push(within, |event| reader.take(event));
-        reader.settle(result)?;
+        if let Err(error) = reader.settle(result) {
+            return reader.salvage(error);
+        }
         if within.len() < bytes.len() {
             reader.cut_off();
         }
@@ -216,13 +223,20 @@ impl Feed {
             return reader.settle(Err(Fail::TooLarge));
         }
         let result = reader.take(sse::SseEvent { name: "", data: &String::from_utf8_lossy(json) });
-        reader.settle(result)?;
+        if let Err(error) = reader.settle(result) {
+            return reader.salvage(error);
+        }
         match reader.progress {
             StreamProgress::Open => {
                 Err(reader.service.error(ErrorKind::Protocol, "a document that is not a model response"))
             }
             StreamProgress::Stopped | StreamProgress::Complete => self.end(),
         }
+    }
+
+    /// Takes a refusal in the place of the answer. Returns it if there is no reply of the model in it.
+    pub(super) fn refused(&mut self, error: ProviderError) -> Result<(), ProviderError> {
+        self.reader.salvage(error)
     }
 
     /// Ends the answer: the connection has closed. Returns a transient error if the model had not stopped.
@@ -305,6 +319,17 @@ impl Reader {
             self.queue.is_full = true;
         }
         self.complete();
+    }
+
+    /// Goes on with what the model wrote, where the service has refused that.
+    fn salvage(&mut self, error: ProviderError) -> Result<(), ProviderError> {
+        match &error.refused_reply {
+            Some(reply) if self.decode.take_refused(reply, &mut self.queue) => {
+                self.complete();
+                Ok(())
+            }
+            _ => Err(error),
+        }
     }
 
     fn complete(&mut self) {

@@ -15,8 +15,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
+use super::foreign::without_foreign;
 use super::key::FetchedKey;
-use super::learned::{Feature, Learned, without_documents, without_pictures};
+use super::learned::{Learned, RefusedRequest};
 use super::service::place;
 use super::stream;
 use super::table::{dialect_at, wire_at};
@@ -324,17 +325,31 @@ impl Provider for Http {
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
-            let api = WireApi::of(wire_at(&self.service.row, &self.base));
-            let lacks = |feature| self.learned.lacks(&request.model, feature);
-            let (lacks_pictures, may_think) = (lacks(Feature::Pictures), !lacks(Feature::Thinking));
-            let lacks_documents = lacks(Feature::Documents);
-            let request = if lacks_documents { without_documents(request) } else { request };
-            let request = if lacks_pictures { without_pictures(request) } else { request };
-            let (body, held) = (api.body)(&request, dialect_at(&self.service.row, &self.base), may_think)?;
+            let row = &self.service.row;
+            let api = WireApi::of(wire_at(row, &self.base));
+            let habits = self.learned.habits(&request.model, dialect_at(row, &self.base));
+            let mut request = without_foreign(habits.fit(request), &row.name);
+            let (mut body, held) = (api.body)(&request, &habits)?;
+            let most = self.learned.most_output(&request.model, body.len());
+            if let Some(most) = most.filter(|most| *most < request.max_output_tokens) {
+                request.max_output_tokens = most;
+                body = (api.body)(&request, &habits)?.0;
+            }
+            let size = body.len();
             let answer = self.post(&(api.path)(&request.model), api.headers, body).await;
-            let answer = answer.map_err(|error| self.learned.explain(error, &request.model, &held))?;
-            let feed = (api.feed)(self.service.clone()).bounded(ReplySize::of_tokens(request.max_output_tokens));
-            stream::events(self.clone(), answer, feed).await
+            let mut feed = (api.feed)(self.service.clone()).bounded(ReplySize::of_tokens(request.max_output_tokens));
+            match answer {
+                Ok(answer) => stream::events(self.clone(), answer, feed).await,
+                Err(error) if error.refused_reply.is_some() => {
+                    feed.refused(error)?;
+                    Ok(stream::of_events(feed))
+                }
+                Err(error) => {
+                    let Request { model, max_output_tokens, .. } = &request;
+                    let refused = RefusedRequest { model, held: &held, max_output_tokens: *max_output_tokens, size };
+                    Err(self.learned.explain(error, &refused))
+                }
+            }
         })
     }
 }

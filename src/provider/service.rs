@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::connect::Advice;
 use super::http::is_on_own_network;
 use super::key::{FetchedKey, KeySource};
+use super::length::is_about_length;
 use super::table::is_home;
 use super::{ErrorKind, ProviderError, Transport};
 use crate::message::format::words_of;
@@ -188,7 +189,8 @@ impl Service {
             message => message.to_owned(),
         };
         let words = if status == 404 && !self.is_at_home { format!("{path}: {words}") } else { words };
-        self.error_after(kind, &words, wait_of(headers).or(said.wait))
+        let error = self.error_after(kind, &words, wait_of(headers).or(said.wait));
+        said.attached_to(error)
     }
 
     /// Returns the error for an error object that arrived inside a stream or with a status of success.
@@ -199,7 +201,9 @@ impl Service {
             Some(status) => kind_of_status(status, &said),
             None => kind_of_words(&said),
         };
-        self.error_after(kind, words, said.wait)
+        let wait = said.wait;
+        let words = words.to_owned();
+        said.attached_to(self.error_after(kind, &words, wait))
     }
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
@@ -223,6 +227,8 @@ struct Said {
     status: Option<u16>,
     /// How long Google's details ask to wait.
     wait: Option<Duration>,
+    /// What the model wrote, where that was refused.
+    reply: Option<String>,
 }
 
 impl Said {
@@ -267,7 +273,20 @@ impl Said {
                 kind.extend(reason.chars().take(DETAIL_CHARS).flat_map(char::to_lowercase));
             }
         }
-        Self { message, kind, status, wait }
+        let is_reply = kind.contains("tool_use_failed") || kind.contains("output_parse_failed");
+        let reply = is_reply.then(|| text("failed_generation").to_owned());
+        Self { message, kind, status, wait, reply }
+    }
+
+    /// Returns the error with what the model wrote, if it is about that. Asked again, it may write something better.
+    fn attached_to(self, error: ProviderError) -> ProviderError {
+        match self.reply {
+            Some(reply) => {
+                let kind = if error.kind == ErrorKind::BadRequest { ErrorKind::Interrupted } else { error.kind };
+                ProviderError { kind, refused_reply: Some(reply.into()), ..error }
+            }
+            None => error,
+        }
     }
 
     fn is_about_load(&self) -> bool {
@@ -286,15 +305,7 @@ impl Said {
     }
 
     fn is_about_length(&self) -> bool {
-        let words = self.message.to_lowercase();
-        let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
-        self.kind.contains("context_length")
-            || self.kind.contains("exceed_context_size")
-            // "context deadline exceeded" is a server that waited too long.
-            || has(&["context length", "context window", "context size", "context limit", "context overflow"])
-            || has(&["maximum context", "context_length", "n_ctx", "exceeds the maximum number of tokens"])
-            || has(&["too long", "too many tokens"])
-                && has(&["prompt", "input", "request", "conversation", "message", "token"])
+        is_about_length(&self.kind, &self.message.to_lowercase())
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) fn of_format(format: WireFormat, kept: &str) -> Option<&str> {
 
 fn word(format: WireFormat) -> Option<&'static str> {
     match format {
-        WireFormat::Anthropic | WireFormat::AnthropicVertex | WireFormat::OpenAi => None,
+        WireFormat::Anthropic | WireFormat::AnthropicVertex => None,
+        WireFormat::OpenAi => Some("chat"),
         WireFormat::Responses => Some("responses"),
         WireFormat::Gemini => Some("gemini"),
     }

@@ -25,6 +25,12 @@ pub(super) async fn events(http: Http, answer: Response, mut feed: Feed) -> Resu
     Ok(Box::pin(Answer { body, http, feed, linger: None, failure: None }))
 }
 
+/// Returns the events of an answer that came without a stream.
+pub(super) fn of_events(mut feed: Feed) -> EventStream {
+    let events: Vec<StreamEvent> = std::iter::from_fn(|| feed.next_event()).collect();
+    futures::stream::iter(events).map(Ok).boxed()
+}
+
 struct Answer<S> {
     /// The connection; gone once the answer is over.
     body: Option<Pin<Box<S>>>,

@@ -11,8 +11,8 @@ use reqwest::Url;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Feature, Feed, ProviderError, Request, Service, anthropic, gemini, openai, responses};
-use crate::message::{Attachment, Dialect, ResultPart, ToolInput, ToolResult, WireFormat, picture_numbers};
+use super::{Feature, Feed, Habits, ProviderError, Request, Service, anthropic, gemini, openai, responses};
+use crate::message::{Attachment, ResultPart, ToolInput, ToolResult, WireFormat, picture_numbers};
 
 /// How one wire format is spoken.
 pub(super) struct WireApi {
@@ -25,9 +25,9 @@ pub(super) struct WireApi {
     pub(super) feed: fn(Service) -> Feed,
 }
 
-/// Writes the body of a request as servers of this dialect want it, with the settings for reasoning if it may have them.
-/// Returns it with the features that it holds and that a server may refuse.
-type BodyWriter = fn(&Request, Dialect, bool) -> Result<(Vec<u8>, Vec<Feature>), ProviderError>;
+/// Writes the body of a request as a server with these habits wants it. Returns it with the features that it holds and that
+/// a server may refuse.
+type BodyWriter = fn(&Request, &Habits) -> Result<(Vec<u8>, Vec<Feature>), ProviderError>;
 
 impl WireApi {
     pub(super) fn of(wire: WireFormat) -> &'static Self {

@@ -3,6 +3,7 @@
 //! Owns their numbers and files. Leaves what a picture is to `message`, and which are sent to `agent`. Invariants: a number
 //! is never given twice, also when the session is continued; a picture that no folder can keep is held in memory.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,8 @@ struct State {
     /// The last number given; `None` before the folder was looked at.
     last: Option<u32>,
     known: Attachments,
+    /// Those that a service has refused.
+    refused: BTreeSet<u32>,
 }
 
 impl PictureStore {
@@ -65,11 +68,34 @@ impl PictureStore {
         Ok((number, picture.words()))
     }
 
-    /// Returns those of the pictures that there are; of what files hold, these alone stay in memory. Blocks.
+    /// Notes that a service has refused these: they are loaded no more, also when the session is continued. Blocks.
+    pub fn refuse(&self, numbers: &[u32]) {
+        let mut state = self.state();
+        for number in numbers {
+            state.known.remove(number);
+            state.refused.insert(*number);
+            if let Some(folder) = &self.0.folder
+                && let Err(error) = write_whole(&refusal_of(folder, *number), b"")
+            {
+                tracing::warn!(number, %error, "a refused picture is not marked");
+            }
+        }
+    }
+
+    fn is_refused(&self, number: u32, state: &State) -> bool {
+        let is_marked = |folder: &PathBuf| refusal_of(folder, number).exists();
+        state.refused.contains(&number) || self.0.folder.as_ref().is_some_and(is_marked)
+    }
+
+    /// Returns those of the pictures that there are, and that no service has refused; of what files hold, these alone stay in
+    /// memory. Blocks.
     pub fn load(&self, numbers: &[u32]) -> Attachments {
         let mut state = self.state();
         let mut found = Attachments::new();
         for &number in numbers {
+            if self.is_refused(number, &state) {
+                continue;
+            }
             if !state.known.contains_key(&number)
                 && let Some(picture) = self.read(number)
             {
@@ -124,6 +150,11 @@ pub fn read_picture(path: &Path) -> Result<Vec<u8>, String> {
     let file = std::fs::File::open(path).map_err(unread)?;
     file.take(PICTURE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unread)?;
     Ok(bytes)
+}
+
+/// Returns the file whose presence says that a picture was refused.
+fn refusal_of(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{number}.refused"))
 }
 
 fn attachment(bytes: &[u8]) -> Option<Attachment> {

@@ -14,7 +14,7 @@ use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The pages for users.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "README.md",
     "docs/agents.md",
     "docs/background.md",
@@ -26,6 +26,7 @@ const PAGES: [&str; 14] = [
     "docs/keys.md",
     "docs/mcp.md",
     "docs/memory.md",
+    "docs/models.md",
     "docs/permissions.md",
     "docs/sessions.md",
     "docs/skills.md",

@@ -12,6 +12,8 @@ use crate::provider::Request;
 pub(in crate::agent) const BYTES: u64 = 3;
 /// Tokens that a service adds of its own to a request, such as for tools.
 const FRAME: u64 = 500;
+/// Bytes that a service, or a gateway before it, may add.
+const ADDED: u64 = 20_000;
 /// Tokens around each message and part.
 const JOINT: u64 = 8;
 /// Tokens of a picture, of the size that services bring pictures down to.
@@ -75,6 +77,13 @@ impl TokenEstimator {
 /// Returns the most tokens that a request sends, as its bytes tell alone.
 pub(in crate::agent) fn by_bytes(request: &Request) -> u64 {
     around(request) + messages(&request.messages)
+}
+
+/// Returns the most bytes that a request may have, with its pictures and what a service adds: no count of tokens is larger.
+pub(in crate::agent) fn bytes(request: &Request) -> u64 {
+    let attached: usize = request.attachments.values().map(|attachment| attachment.data.len()).sum();
+    let sent = by_bytes(request).saturating_mul(BYTES).saturating_add(attached as u64);
+    sent.saturating_add(ADDED)
 }
 
 /// Returns the most tokens of what a request sends beside the conversation.

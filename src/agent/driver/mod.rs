@@ -4,9 +4,11 @@ mod fallback;
 mod hooks;
 mod judge;
 mod memory;
+mod refused;
 mod request;
 mod room;
 mod skills;
+mod tries;
 mod words;
 
 use std::collections::HashSet;
@@ -18,10 +20,12 @@ use futures::future::{FusedFuture as _, join3};
 
 use self::fallback::may_be_mended;
 pub(super) use self::judge::doubt;
+use self::refused::RefusedParts;
 pub(super) use self::request::{MAX_PICTURES, fitting};
 use self::room::RoomState;
+use self::words::limit_words;
+use self::words::shorter;
 pub(super) use self::words::{early_status, last_turn_words, stop_words};
-use self::words::{limit_words, shorter};
 use super::budget::{BudgetReservation, Reserved};
 use super::dispatch::{dispatch, refuse};
 use super::inbox::{IdleState, InboxMessage};
@@ -126,6 +130,8 @@ enum End {
     Failed(String),
     /// The service found the conversation too long; the text is its error.
     TooLong(String),
+    /// The service refused the request; the text is its error.
+    Refused(String),
     /// A summary stands in the place of the conversation, or there was none to make.
     Compacted,
 }
@@ -136,6 +142,7 @@ struct Driver<'a> {
     reservation: BudgetReservation<'a>,
     transcript: Transcript,
     room: RoomState,
+    refused: RefusedParts,
     ids: HashSet<String>,
     turns: u32,
     tool_calls: u32,
@@ -161,6 +168,7 @@ impl<'a> Driver<'a> {
             reservation: BudgetReservation::take(run, &transcript),
             transcript,
             room: RoomState::default(),
+            refused: RefusedParts::default(),
             ids,
             turns: 0,
             tool_calls: 0,
@@ -349,22 +357,6 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
-        let mut request = self.request(tools).await;
-        self.make_room(&mut request, stop).await?;
-        let mut sent = self.send(request.clone(), stop).await;
-        if matches!(sent, Err(End::TooLong(_)))
-            && !self.room.is_second
-            && self.make_more_room(&mut request, stop).await?
-        {
-            sent = self.send(request, stop).await;
-        }
-        match sent {
-            Err(End::TooLong(error)) => Err(End::Failed(format!("{error} {}", shorter(self.agent)))),
-            sent => sent,
-        }
-    }
-
     async fn send(&mut self, mut request: Request, stop: &Cancel) -> Result<Turn, End> {
         match self.reservation.reserve(&mut request, stop).await {
             Reserved::Granted => {}
@@ -378,6 +370,7 @@ impl<'a> Driver<'a> {
             ModelCall { provider: &*self.agent.provider, request: request.clone(), deltas: Deltas::Shown, gives_way };
         match reply(self.run, call, &mut self.ids, &mut self.reservation, stop).await {
             ModelReply::Whole(turn) => {
+                self.room.note_answered(self.reservation.asked());
                 self.room.is_second &= turn.stop == Some(StopReason::ContextWindow);
                 self.record(&turn).await;
                 Ok(turn)
@@ -393,6 +386,7 @@ impl<'a> Driver<'a> {
                 self.record(&turn).await;
                 Err(match error.kind {
                     ErrorKind::ContextTooLong => End::TooLong(error.to_string()),
+                    ErrorKind::BadRequest => End::Refused(error.to_string()),
                     _ => End::Failed(error.to_string()),
                 })
             }
@@ -467,7 +461,9 @@ impl<'a> Driver<'a> {
                 let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User), self.agent);
                 (status, LastWords::Partial, Some(reason))
             }
-            End::Failed(reason) | End::TooLong(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
+            End::Failed(reason) | End::TooLong(reason) | End::Refused(reason) => {
+                (Status::Failed, LastWords::Partial, Some(reason))
+            }
         };
         let outcome = Outcome {
             status,

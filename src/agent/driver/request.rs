@@ -25,7 +25,7 @@ impl Driver<'_> {
             system: self.agent.system.clone(),
             messages: self.transcript.messages().to_vec(),
             withheld: if tools.is_empty() { self.agent.tools.specs() } else { Arc::default() },
-            tools: tools.specs(),
+            tools: self.refused.without_refused(tools.specs()),
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
             effort: self.agent.reasoning.effort.and_then(|wish| self.agent.model.effort(wish)),
@@ -48,9 +48,7 @@ impl Driver<'_> {
         if numbers.is_empty() {
             return Arc::default();
         }
-        let is_reply = |message: &&Arc<Message>| matches!(message.as_ref(), Message::Assistant(_));
-        let fresh = messages.iter().rev().take_while(|message| !is_reply(message)).flat_map(|message| named(message));
-        let mut unsent: Vec<u32> = fresh.collect();
+        let mut unsent = named_since_reply(messages);
         let is_blind = self.agent.model.sees == Some(false);
         let pictures = self.agent.pictures.clone();
         let load = move || {
@@ -94,6 +92,12 @@ pub(in crate::agent) fn fitting(mut found: Attachments, numbers: &[u32]) -> Atta
     let first: Vec<u32> = first.copied().collect();
     found.retain(|number, _| first.contains(number));
     found
+}
+
+/// Returns the numbers of the pictures that messages after the last reply name.
+pub(super) fn named_since_reply(messages: &[Arc<Message>]) -> Vec<u32> {
+    let is_reply = |message: &&Arc<Message>| matches!(message.as_ref(), Message::Assistant(_));
+    messages.iter().rev().take_while(|message| !is_reply(message)).flat_map(|message| named(message)).collect()
 }
 
 /// Returns the numbers of the pictures that a message names.

@@ -33,6 +33,20 @@ pub(super) struct RoomState {
     until: u64,
     /// Whether the present request was already shortened after the service found it too long.
     pub(super) is_second: bool,
+    /// The largest request that was answered, in tokens.
+    fitted: u64,
+    /// Whether a refusal that did not say why was once taken for one of the length.
+    was_guessed: bool,
+}
+
+/// Tokens of the smallest request that may be too long for a model of which nothing is known.
+const LEAST_LONG: u64 = 6_000;
+
+impl RoomState {
+    /// Notes that a request of this size was answered.
+    pub(super) fn note_answered(&mut self, size: u64) {
+        self.fitted = self.fitted.max(size);
+    }
 }
 
 /// Why a conversation is made shorter.
@@ -73,6 +87,17 @@ impl Driver<'_> {
             && before.iter().zip(&request.messages).all(|(one, other)| Arc::ptr_eq(one, other));
         self.emit_filled(request).await;
         Ok(!is_same)
+    }
+
+    /// Returns `true` if a request that was refused in words that nobody knows may have been too long: it is larger than
+    /// all that were answered, and large beside them or beside the window. This is tried once.
+    pub(super) fn may_be_too_long(&mut self, request: &Request) -> bool {
+        let size = self.reservation.measure(request);
+        let known = [self.room.fitted, self.transcript.counted().map_or(0, |counted| counted.tokens)];
+        let beside = ContextRoom::window(self.agent).or_else(|| known.into_iter().max()).unwrap_or_default();
+        let is_long =
+            size >= LEAST_LONG && size > self.room.fitted && size.saturating_mul(10) > beside.saturating_mul(6);
+        is_long && !std::mem::replace(&mut self.room.was_guessed, true)
     }
 
     /// Puts a summary in the place of the whole conversation, as the user wants.

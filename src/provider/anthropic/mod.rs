@@ -5,7 +5,7 @@
 
 use reqwest::Url;
 
-use super::learned::{has_documents, has_pictures};
+use super::learned::{Habits, has_documents, has_pictures};
 use super::service::Service;
 use super::wire_api::{WireApi, path_segment};
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
@@ -43,32 +43,25 @@ fn api_base(base: &Url) -> Url {
 
 /// Returns the body of a request as the API wants it. Returns a bad-request error if a tool's schema cannot be written
 /// as JSON.
-pub fn request_body(
-    request: &Request,
-    dialect: Dialect,
-    may_think: bool,
-) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    finished(request, dialect, &wire::MessagesBody::new(request, may_think))
+pub fn request_body(request: &Request, habits: &Habits) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
+    finished(request, habits, &wire::MessagesBody::new(request, habits))
 }
 
 /// Returns the body of a request as Vertex AI wants it. Returns an error as [`request_body`] does.
-pub fn vertex_body(
-    request: &Request,
-    dialect: Dialect,
-    may_think: bool,
-) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    finished(request, dialect, &wire::MessagesBody::new(request, may_think).for_vertex())
+pub fn vertex_body(request: &Request, habits: &Habits) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
+    finished(request, habits, &wire::MessagesBody::new(request, habits).for_vertex())
 }
 
 fn finished(
     request: &Request,
-    dialect: Dialect,
+    habits: &Habits,
     body: &wire::MessagesBody<'_>,
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
     // One with too many pages would fail every later request of the conversation.
     let mut held: Vec<Feature> = has_documents(request).then_some(Feature::Documents).into_iter().collect();
+    held.extend(body.returns_thinking().then_some(Feature::OwnReasoning));
     // A gateway may lead to a model of another maker; the service itself means what it says.
-    if dialect != Dialect::Anthropic {
+    if habits.dialect != Dialect::Anthropic {
         held.extend(has_pictures(request).then_some(Feature::Pictures));
         held.extend(body.sets_thinking().then_some(Feature::Thinking));
     }

@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::message::{
-    AssistantMessage, Attachment, Block, Effort, Message, PDF, ResultPart, ServedKind, ServedStep, ToolResult,
+    AssistantMessage, Attachment, Block, Dialect, Effort, Message, PDF, ResultPart, ServedKind, ServedStep, ToolResult,
     ToolSpec, WireFormat,
 };
 use crate::provider::wire_api::{self, PendingPictures, WireInput};
-use crate::provider::{Request, SearchBounds, model, signature};
+use crate::provider::{Feature, Habits, Request, SearchBounds, model, signature};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
@@ -27,6 +27,9 @@ const MAX_SEARCHES: u32 = 3;
 
 /// The version of the API, as Vertex AI calls it.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
+/// Longest name of a parameter of a tool.
+const PARAMETER_CHARS: usize = 64;
 
 /// The smallest budget for thinking that the API takes.
 const MIN_BUDGET: u32 = 1_024;
@@ -195,8 +198,9 @@ impl<'a> Kind<'a> {
 
 impl<'a> MessagesBody<'a> {
     /// Returns the request with the settings for reasoning if it may have them: a gateway may lead to a model without it.
-    pub(super) fn new(request: &'a Request, may_think: bool) -> Self {
-        let mut messages = turns(request);
+    pub(super) fn new(request: &'a Request, habits: &Habits) -> Self {
+        let may_think = habits.takes(Feature::Thinking);
+        let mut messages = turns(request, ReturnedThinking::of(habits));
         for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
             if let Some(last) = turn.content.last_mut() {
                 last.cache_control = Some(Cache::Ephemeral);
@@ -243,9 +247,42 @@ impl<'a> MessagesBody<'a> {
         Self { anthropic_version: Some(VERTEX_VERSION), model: None, ..self }
     }
 
+    /// Returns `true` if it holds thoughts of the model.
+    pub(super) fn returns_thinking(&self) -> bool {
+        let mut blocks = self.messages.iter().flat_map(|turn| &turn.content);
+        blocks.any(|block| matches!(block.kind, Kind::Thinking { .. } | Kind::RedactedThinking { .. }))
+    }
+
     /// Returns `true` if it says whether and how hard to think.
     pub(super) fn sets_thinking(&self) -> bool {
         self.thinking.is_some() || self.output_config.is_some()
+    }
+}
+
+/// Which thoughts go back with the replies that they came with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReturnedThinking {
+    Signed,
+    /// Services that imitate the API sign none, and some want all.
+    Own,
+    Nothing,
+}
+
+impl ReturnedThinking {
+    fn of(habits: &Habits) -> Self {
+        match habits.dialect {
+            _ if !habits.takes(Feature::OwnReasoning) => Self::Nothing,
+            Dialect::Anthropic => Self::Signed,
+            _ => Self::Own,
+        }
+    }
+
+    /// Returns the block of a thought, if it goes back.
+    fn block<'a>(self, text: &'a str, kept: Option<&'a str>, is_own: bool) -> Option<Kind<'a>> {
+        let proof = kept.and_then(|kept| signature::of_format(WireFormat::Anthropic, kept));
+        let is_unsigned = self == Self::Own && is_own && kept.is_none() && !text.is_empty();
+        let signature = proof.or(is_unsigned.then_some(""))?;
+        (self != Self::Nothing).then_some(Kind::Thinking { thinking: text, signature })
     }
 }
 
@@ -292,9 +329,28 @@ fn offer(spec: &ToolSpec) -> Tool<'_> {
     Tool {
         name: Cow::Borrowed(&spec.name),
         description: &spec.description,
-        input_schema: Cow::Borrowed(&spec.input_schema),
+        input_schema: with_plain_names(&spec.input_schema),
         cache_control: None,
     }
+}
+
+/// Returns a schema without the parameters whose names the API does not take: it would refuse the whole request.
+fn with_plain_names(schema: &Value) -> Cow<'_, Value> {
+    let is_plain = |name: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        !name.is_empty() && name.len() <= PARAMETER_CHARS && name.chars().all(fits)
+    };
+    if schema["properties"].as_object().is_none_or(|all| all.keys().all(|name| is_plain(name))) {
+        return Cow::Borrowed(schema);
+    }
+    let mut schema = schema.clone();
+    if let Some(all) = schema["properties"].as_object_mut() {
+        all.retain(|name, _| is_plain(name));
+    }
+    if let Some(names) = schema["required"].as_array_mut() {
+        names.retain(|name| name.as_str().is_some_and(is_plain));
+    }
+    Cow::Owned(schema)
 }
 
 fn mentioned(request: &Request) -> Vec<Tool<'_>> {
@@ -313,7 +369,7 @@ fn mentioned(request: &Request) -> Vec<Tool<'_>> {
     tools
 }
 
-fn turns(request: &Request) -> Vec<Turn<'_>> {
+fn turns(request: &Request, returned: ReturnedThinking) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::with_capacity(request.messages.len());
     let mut pictures = PendingPictures::of(request);
     for message in &request.messages {
@@ -322,7 +378,7 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
             Message::ToolResults { results } => {
                 (Role::User, results.iter().map(|result| result_block(result, &mut pictures)).collect())
             }
-            Message::Assistant(reply) => (Role::Assistant, reply_blocks(&reply.content)),
+            Message::Assistant(reply) => (Role::Assistant, reply_blocks(reply, returned)),
         };
         let content: Vec<Content<'_>> =
             content.into_iter().map(|kind: Kind<'_>| Content { kind, cache_control: None }).collect();
@@ -364,16 +420,15 @@ fn picture(picture: &Attachment) -> Kind<'_> {
     if picture.is_document() { Kind::Document { source } } else { Kind::Image { source } }
 }
 
-fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
-    let mut content: Vec<Kind<'_>> = Vec::with_capacity(blocks.len());
-    for block in blocks {
+fn reply_blocks(reply: &AssistantMessage, returned: ReturnedThinking) -> Vec<Kind<'_>> {
+    let mut content: Vec<Kind<'_>> = Vec::with_capacity(reply.content.len());
+    for block in &reply.content {
         let kind = match block {
             Block::Text { text } => text_block(text),
-            Block::Thinking { text, signature } => {
-                let proof = signature.as_deref().and_then(|kept| signature::of_format(WireFormat::Anthropic, kept));
-                proof.map(|signature| Kind::Thinking { thinking: text, signature })
+            Block::Thinking { text, signature } => returned.block(text, signature.as_deref(), reply.origin.is_some()),
+            Block::RedactedThinking { data } => {
+                (returned != ReturnedThinking::Nothing).then_some(Kind::RedactedThinking { data })
             }
-            Block::RedactedThinking { data } => Some(Kind::RedactedThinking { data }),
             Block::ToolCall(call) => Some(Kind::ToolUse {
                 id: identifier(&call.id),
                 name: identifier(&call.name),

@@ -6,11 +6,10 @@
 
 use reqwest::Url;
 
-use super::learned::{has_documents, has_pictures};
+use super::learned::{Habits, has_documents, has_pictures};
 use super::service::Service;
 use super::wire_api::{WireApi, path_segment};
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
-use crate::message::Dialect;
 
 mod decode;
 mod schema;
@@ -50,12 +49,8 @@ fn path(model: &str) -> String {
 }
 
 /// Returns the body of a request. Returns a bad-request error if it cannot be written as JSON.
-pub fn request_body(
-    request: &Request,
-    _dialect: Dialect,
-    may_think: bool,
-) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    let body = wire::GenerateBody::new(request, may_think);
+pub fn request_body(request: &Request, habits: &Habits) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
+    let body = wire::GenerateBody::new(request, habits.takes(Feature::Thinking));
     let documents = has_documents(request).then_some(Feature::Documents);
     let pictures = has_pictures(request).then_some(Feature::Pictures);
     let thinking = body.sets_thinking().then_some(Feature::Thinking);

@@ -1,18 +1,20 @@
 //! The Chat Completions API, as OpenAI, Ollama, llama.cpp, LM Studio, vLLM, OpenRouter and DeepSeek speak it.
 //!
 //! Owns the address, the headers and the two directions of the wire: `wire` writes requests, `decode` reads answers.
-//! Leaves transport to `http`. Invariant: differences between servers are values ([`Dialect`]) or are borne by the
+//! Leaves transport to `http`. Invariant: differences between servers are values ([`Habits`]) or are borne by the
 //! decoder without knowing the server.
 
 use reqwest::Url;
 
-use super::learned::{has_documents, has_pictures};
+use super::learned::{Habits, has_documents, has_pictures};
 use super::service::Service;
 use super::wire_api::WireApi;
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
-use crate::message::Dialect;
 
 mod decode;
+mod forms;
+mod reasoning;
+mod refused_call;
 mod wire;
 
 pub(super) const API: WireApi =
@@ -28,19 +30,16 @@ pub(super) fn normalised(base: &Url) -> Url {
     base
 }
 
-/// Returns the body of a request as servers of this dialect want it. Returns a bad-request error if a tool's schema
-/// cannot be written as JSON.
-pub fn request_body(
-    request: &Request,
-    dialect: Dialect,
-    may_think: bool,
-) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    let json = serde_json::to_vec(&wire::ChatBody::new(request, dialect, may_think))
+/// Returns the body of a request as a server with these habits wants it, and the features that it holds and that may be
+/// refused. Returns a bad-request error if a tool's schema cannot be written as JSON.
+pub fn request_body(request: &Request, habits: &Habits) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
+    let (body, state) = wire::ChatBody::new(request, habits);
+    let json = serde_json::to_vec(&body)
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))?;
-    let thinking = (may_think && request.effort.is_some()).then_some(Feature::Thinking);
+    let thinking = (habits.takes(Feature::Thinking) && request.effort.is_some()).then_some(Feature::Thinking);
     let documents = has_documents(request).then_some(Feature::Documents);
     let pictures = has_pictures(request).then_some(Feature::Pictures);
-    Ok((json, [thinking, documents, pictures].into_iter().flatten().collect()))
+    Ok((json, state.into_iter().chain([thinking, documents, pictures].into_iter().flatten()).collect()))
 }
 
 pub fn feed(service: Service) -> Feed {

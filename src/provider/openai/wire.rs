@@ -7,22 +7,26 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::message::{
-    AssistantMessage, Block, Dialect, Effort, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult,
-};
-use crate::provider::Request;
+use super::forms::Forms;
+use super::reasoning::{ReasoningField, thoughts_of};
+use crate::message::{AssistantMessage, Block, Effort, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult};
 use crate::provider::wire_api::{PendingPictures, WireInput, identifier, result_text};
+use crate::provider::{Feature, Habits, Request};
 
 const NAME_CHARS: usize = 64;
 
 #[derive(Serialize)]
 pub(super) struct ChatBody<'a> {
     model: &'a str,
-    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -65,16 +69,32 @@ enum Turn<'a> {
         content: Said<'a>,
     },
     Assistant {
-        content: Option<Cow<'a, str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<String>,
+        content: Option<Spoken<'a>>,
+        /// What the server gave with the message, and wants back.
+        #[serde(flatten)]
+        state: Map<String, Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: Cow<'a, str>,
         content: Cow<'a, str>,
     },
+}
+
+/// What the model said, with its thoughts where these are a part of it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Spoken<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<SpokenPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SpokenPart<'a> {
+    Thinking { thinking: [Part<'a>; 1] },
+    Text { text: Cow<'a, str> },
 }
 
 /// What the user said: a string where that will do, because not every server takes a list.
@@ -123,30 +143,38 @@ enum CallBody<'a> {
 
 #[derive(Serialize)]
 struct Call<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     #[serde(flatten)]
     body: CallBody<'a>,
+    #[serde(flatten)]
+    state: Map<String, Value>,
 }
 
 impl<'a> ChatBody<'a> {
-    /// Returns the request with the setting for reasoning if it may have it.
-    pub(super) fn new(request: &'a Request, dialect: Dialect, may_think: bool) -> Self {
+    /// Returns the request, and which forms of it a server may refuse.
+    pub(super) fn new(request: &'a Request, habits: &Habits) -> (Self, Vec<Feature>) {
         let tools = request.tools.iter().map(|spec| Tool::Function {
             name: &spec.name,
             description: &spec.description,
             parameters: &spec.input_schema,
         });
-        Self {
+        let mut forms = Forms::new(habits, &request.model);
+        let messages = turns(request, &mut forms);
+        let has_old_name = forms.holds(Feature::MaxTokens);
+        let most = request.max_output_tokens;
+        let body = Self {
             model: &request.model,
-            max_tokens: request.max_output_tokens,
+            max_tokens: has_old_name.then_some(most),
+            max_completion_tokens: (!has_old_name).then_some(most),
             stream: true,
-            stream_options: StreamOptions { include_usage: true },
-            reasoning_effort: request.effort.filter(|_| may_think).map(Effort::name),
+            stream_options: forms.holds(Feature::StreamOptions).then_some(StreamOptions { include_usage: true }),
+            reasoning_effort: request.effort.filter(|_| habits.takes(Feature::Thinking)).map(Effort::name),
             tools: tools.collect(),
             web_search_options: searches(request, SearchForm::Options).then_some(NoOptions {}),
             plugins: searches(request, SearchForm::Plugin).then_some(Plugin::Web {}).into_iter().collect(),
-            messages: turns(request, dialect),
-        }
+            messages,
+        };
+        (body, forms.held)
     }
 }
 
@@ -154,7 +182,7 @@ fn searches(request: &Request, form: SearchForm) -> bool {
     request.search.as_ref().is_some_and(|bounds| bounds.form == form)
 }
 
-fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
+fn turns<'a>(request: &'a Request, forms: &mut Forms<'_>) -> Vec<Turn<'a>> {
     let mut turns = Vec::with_capacity(request.messages.len() + 1);
     let mut pictures = PendingPictures::of(request);
     if !request.system.trim().is_empty() {
@@ -164,8 +192,8 @@ fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
         match message.as_ref() {
             Message::User { text } if text.trim().is_empty() => {}
             Message::User { text } => say(&mut turns, text, &mut pictures),
-            Message::ToolResults { results } => answer(&mut turns, results, &mut pictures),
-            Message::Assistant(reply) => turns.extend(assistant(reply, dialect)),
+            Message::ToolResults { results } => answer(&mut turns, results, &mut pictures, forms),
+            Message::Assistant(reply) => turns.extend(assistant(reply, forms)),
         }
     }
     turns
@@ -205,44 +233,47 @@ fn say<'a>(turns: &mut Vec<Turn<'a>>, text: &'a str, pictures: &mut PendingPictu
     }
 }
 
-fn assistant(reply: &AssistantMessage, dialect: Dialect) -> Option<Turn<'_>> {
-    let tool_calls: Vec<Call<'_>> = reply.tool_calls().map(call).collect();
+fn assistant<'a>(reply: &'a AssistantMessage, forms: &mut Forms<'_>) -> Option<Turn<'a>> {
+    let mut state = forms.state(reply);
+    let calls = reply.tool_calls().enumerate();
+    let tool_calls: Vec<Call<'_>> =
+        calls.map(|(at, call)| written(call, state.calls.remove(&at).unwrap_or_default(), forms)).collect();
     let mut texts = reply.content.iter().filter_map(|block| match block {
         Block::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
         _ => None,
     });
-    let content = texts.next().map(|first| match texts.next() {
+    let said = texts.next().map(|first| match texts.next() {
         None => Cow::Borrowed(first),
         Some(_) => Cow::Owned(reply.text()),
     });
-    if content.is_none() && tool_calls.is_empty() {
+    if said.is_none() && tool_calls.is_empty() {
         return None;
     }
-    // DeepSeek refuses a conversation in which a message with calls lacks its reasoning, even if it was empty.
-    let keeps_reasoning = dialect == Dialect::DeepSeek && !tool_calls.is_empty();
-    let reasoning_content = keeps_reasoning.then(|| reasoning(reply));
-    Some(Turn::Assistant { content, reasoning_content, tool_calls })
+    let thoughts = thoughts_of(reply);
+    let content = if state.field == Some(ReasoningField::Content) && !thoughts.is_empty() {
+        let thought = SpokenPart::Thinking { thinking: [Part::Text { text: Cow::Owned(thoughts) }] };
+        let said = said.map(|text| SpokenPart::Text { text });
+        Some(Spoken::Parts([thought].into_iter().chain(said).collect()))
+    } else {
+        said.map(Spoken::Text)
+    };
+    let content = content.or_else(|| (!forms.holds(Feature::NullContent)).then_some(Spoken::Text(Cow::Borrowed(""))));
+    Some(Turn::Assistant { content, state: state.message, tool_calls })
 }
 
-fn reasoning(reply: &AssistantMessage) -> String {
-    let thoughts: Vec<&str> = reply
-        .content
-        .iter()
-        .filter_map(|block| match block {
-            Block::Thinking { text, .. } => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    thoughts.join("\n")
-}
-
-fn call(call: &ToolCall) -> Call<'_> {
+fn written<'a>(call: &'a ToolCall, state: Map<String, Value>, forms: &mut Forms<'_>) -> Call<'a> {
     let arguments = serde_json::to_string(&WireInput::from(&call.input)).unwrap_or_else(|_| "{}".to_owned());
-    Call { id: &call.id, body: CallBody::Function { name: identifier(&call.name, NAME_CHARS, "unnamed"), arguments } }
+    let name = identifier(&call.name, NAME_CHARS, "unnamed");
+    Call { id: forms.id(&call.id), body: CallBody::Function { name, arguments }, state }
 }
 
 /// Appends the results, and their pictures as a message of the user: the API takes none in a result.
-fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult], pending: &mut PendingPictures<'_>) {
+fn answer<'a>(
+    turns: &mut Vec<Turn<'a>>,
+    results: &'a [ToolResult],
+    pending: &mut PendingPictures<'_>,
+    forms: &mut Forms<'_>,
+) {
     let mut pictures = Vec::new();
     for result in results {
         for part in &result.content {
@@ -255,7 +286,7 @@ fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult], pending: &mu
                 ResultPart::Text { .. } => {}
             }
         }
-        turns.push(Turn::Tool { tool_call_id: &result.call_id, content: result_text(result) });
+        turns.push(Turn::Tool { tool_call_id: forms.id(&result.call_id), content: result_text(result) });
     }
     if !pictures.is_empty() {
         pictures.insert(0, Part::Text { text: Cow::Borrowed("Images from the tool results above:") });

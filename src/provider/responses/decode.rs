@@ -35,6 +35,7 @@ struct WireEvent<'a> {
 struct WireItem<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
+    id: Text<'a>,
     call_id: Text<'a>,
     name: Text<'a>,
     arguments: Text<'a>,
@@ -182,7 +183,9 @@ impl ResponsesDecoder {
                 }
                 let proof = &*item.encrypted_content;
                 if !proof.is_empty() && out.charge(proof.len()) {
-                    out.push(StreamEvent::ThinkingSignature(signature::mark(WireFormat::Responses, proof)));
+                    let has_id = !item.id.is_empty() && !item.id.contains(':');
+                    let kept = if has_id { format!("{}:{proof}", &*item.id) } else { proof.to_owned() };
+                    out.push(StreamEvent::ThinkingSignature(signature::mark(WireFormat::Responses, &kept)));
                 }
             }
             _ => {}

@@ -6,12 +6,11 @@
 
 use reqwest::Url;
 
-use super::learned::{has_documents, has_pictures};
+use super::learned::{Habits, has_documents, has_pictures};
 use super::openai;
 use super::service::Service;
 use super::wire_api::WireApi;
 use super::{ErrorKind, Feature, Feed, ProviderError, Request};
-use crate::message::Dialect;
 
 mod decode;
 mod wire;
@@ -29,12 +28,8 @@ fn base(base: &Url) -> Url {
 }
 
 /// Returns the body of a request. Returns a bad-request error if a tool's schema cannot be written as JSON.
-pub fn request_body(
-    request: &Request,
-    _dialect: Dialect,
-    may_think: bool,
-) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    let body = wire::ResponsesBody::new(request, may_think);
+pub fn request_body(request: &Request, habits: &Habits) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
+    let body = wire::ResponsesBody::new(request, habits.takes(Feature::Thinking));
     let pictures = has_pictures(request).then_some(Feature::Pictures);
     let documents = has_documents(request).then_some(Feature::Documents);
     let held =

@@ -68,18 +68,41 @@ struct Filters<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Item<'a> {
-    Message { role: &'static str, content: Vec<Part<'a>> },
-    Reasoning { summary: Vec<Summary<'a>>, encrypted_content: &'a str },
-    FunctionCall { call_id: Cow<'a, str>, name: Cow<'a, str>, arguments: String },
-    FunctionCallOutput { call_id: Cow<'a, str>, output: Output<'a> },
+    Message {
+        role: &'static str,
+        content: Content<'a>,
+    },
+    Reasoning {
+        /// Older sessions have kept none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        summary: Vec<Summary<'a>>,
+        encrypted_content: &'a str,
+    },
+    FunctionCall {
+        call_id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: Cow<'a, str>,
+        output: Output<'a>,
+    },
+}
+
+/// What was said. The model's own words are a string: as parts they would need the id under which the service gave them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
     InputText { text: Cow<'a, str> },
-    OutputText { text: &'a str },
-    InputImage { image_url: String },
+    InputImage { image_url: String, detail: &'static str },
     InputFile { filename: &'static str, file_data: String },
 }
 
@@ -90,7 +113,7 @@ impl Part<'_> {
         if media_type == PDF {
             Self::InputFile { filename: "document.pdf", file_data: url }
         } else {
-            Self::InputImage { image_url: url }
+            Self::InputImage { image_url: url, detail: "auto" }
         }
     }
 }
@@ -155,7 +178,7 @@ fn items(request: &Request, reasons: bool) -> Vec<Item<'_>> {
                 let named = pictures.named_in(text).into_iter();
                 let shown = named.map(|picture| Part::attached(picture.media_type, &picture.data));
                 let content = shown.chain([Part::InputText { text: Cow::Borrowed(text) }]).collect();
-                items.push(Item::Message { role: "user", content });
+                items.push(Item::Message { role: "user", content: Content::Parts(content) });
             }
             Message::ToolResults { results } => {
                 items.extend(results.iter().map(|result| answer(result, &mut pictures)));
@@ -170,12 +193,17 @@ fn push_reply<'a>(items: &mut Vec<Item<'a>>, reply: &'a AssistantMessage, reason
     for block in &reply.content {
         match block {
             Block::Text { text } if !text.trim().is_empty() => {
-                items.push(Item::Message { role: "assistant", content: vec![Part::OutputText { text }] });
+                items.push(Item::Message { role: "assistant", content: Content::Text(text) });
             }
             Block::Thinking { text, signature: Some(kept) } if reasons => {
                 let proof = signature::of_format(WireFormat::Responses, kept);
                 let summary = if text.is_empty() { Vec::new() } else { vec![Summary::SummaryText { text }] };
-                items.extend(proof.map(|encrypted_content| Item::Reasoning { summary, encrypted_content }));
+                let item = |kept: &'a str| kept.split_once(':').map_or((None, kept), |(id, proof)| (Some(id), proof));
+                items.extend(proof.map(item).map(|(id, encrypted_content)| Item::Reasoning {
+                    id,
+                    summary,
+                    encrypted_content,
+                }));
             }
             Block::ToolCall(call) => items.push(Item::FunctionCall {
                 call_id: id(&call.id),

@@ -325,7 +325,8 @@ async fn a_budget_that_is_passed_already_is_called_so() {
     let budget = Budget::new(tokens(300_000));
     let steps = vec![json!({"say": "half "}), json!({"wait_ms": 5_000}), json!({"say": "done"}), usage(100_500, 100)];
     let mut session = Session::start(parts(script(&[reply(json!({}), steps)]), &budget));
-    session.say("hello");
+    // A smaller request could not have so many tokens.
+    session.say(&"hello ".repeat(20_000));
     session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     session.send(Command::SetBudget(tokens(60_000)));
     session.ended(AgentId::MAIN).await;

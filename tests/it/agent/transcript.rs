@@ -6,7 +6,7 @@ fn calls(ids: &[&str]) -> AssistantMessage {
     let block = |id: &&str| {
         Block::ToolCall(ToolCall { id: (*id).to_owned(), name: "Read".to_owned(), input: ToolInput::parse("{}") })
     };
-    AssistantMessage { content: ids.iter().map(block).collect() }
+    AssistantMessage::new(ids.iter().map(block).collect())
 }
 
 fn last_results(transcript: &Transcript) -> Vec<(String, String)> {

@@ -69,7 +69,7 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
         (prop::sample::select(vec![Hold::RateLimit, Hold::Budget]), prop::option::of(0_u64..4_000), 0_u32..3)
             .prop_map(|(why, wait_ms, ahead)| EventKind::Held { why, wait_ms, ahead }),
         ".{0,12}".prop_map(|text| EventKind::Turn(TurnEvent::Ended {
-            message: AssistantMessage { content: vec![Block::Text { text }] },
+            message: AssistantMessage::new(vec![Block::Text { text }]),
             usage: Usage::default(),
             cost_usd: None,
             stop: None,
@@ -450,7 +450,7 @@ fn a_reply_that_was_cut_off_says_so_at_its_end() {
     let mut stage = Stage::new(100, 30).with_model();
     stage.asks("tell me all");
     stage.says(0, "It begins well and");
-    let message = AssistantMessage { content: vec![Block::Text { text: "It begins well and".to_owned() }] };
+    let message = AssistantMessage::new(vec![Block::Text { text: "It begins well and".to_owned() }]);
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
     stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None, latency_ms: None }));
     let text = stage.text();

@@ -43,7 +43,7 @@ impl Long {
         for step in 0..steps {
             log.take(&mut stage, EventKind::Turn(TurnEvent::Started { turn: step + 1 }));
             stage.says(CHILD, &format!("Step {step} begins."));
-            let message = AssistantMessage { content: vec![Block::Text { text: format!("Step {step} begins.") }] };
+            let message = AssistantMessage::new(vec![Block::Text { text: format!("Step {step} begins.") }]);
             let (usage, stop) = (Usage::default(), Some(StopReason::ToolUse));
             log.take(
                 &mut stage,

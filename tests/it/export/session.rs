@@ -78,7 +78,7 @@ impl Recorded {
     }
 
     pub(crate) fn says(&mut self, agent: AgentId, text: &str) -> &mut Self {
-        let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
+        let message = AssistantMessage::new(vec![Block::Text { text: text.to_owned() }]);
         let usage = Usage { input: 1_000, output: 100, ..Usage::default() };
         self.event(agent, TurnEvent::Started { turn: 1 }.into());
         self.wait(1_000);

@@ -55,7 +55,7 @@ fn children_that_did_not_finish_are_named_and_their_findings_used() {
     let content = calls.into_iter().map(Block::ToolCall).collect();
     let messages = vec![
         Arc::new(ask),
-        Arc::new(Message::Assistant(AssistantMessage { content })),
+        Arc::new(Message::Assistant(AssistantMessage::new(content))),
         Arc::new(Message::ToolResults { results }),
     ];
     let answer = plan(&request(messages, &[])).text;
@@ -77,7 +77,7 @@ fn an_empty_report_is_not_passed_on_as_an_empty_answer() {
     let call = ToolCall { id: "0".to_owned(), name: call.name, input: ToolInput::Object(call.input) };
     let messages = vec![
         Arc::new(ask),
-        Arc::new(Message::Assistant(AssistantMessage { content: vec![Block::ToolCall(call)] })),
+        Arc::new(Message::Assistant(AssistantMessage::new(vec![Block::ToolCall(call)]))),
         Arc::new(Message::ToolResults { results: vec![ToolResult::text("0", "")] }),
     ];
     assert_eq!(plan(&request(messages, &["Agent"])).text, "The subagents reported nothing.");
@@ -136,7 +136,7 @@ fn cut_short() -> Vec<Arc<Message>> {
     let content = calls.into_iter().map(Block::ToolCall).collect();
     vec![
         Arc::new(Message::user(task)),
-        Arc::new(Message::Assistant(AssistantMessage { content })),
+        Arc::new(Message::Assistant(AssistantMessage::new(content))),
         Arc::new(Message::ToolResults { results }),
         Arc::new(Message::user("You have reached the limit of turns. Write your report now.")),
     ]
@@ -190,7 +190,7 @@ proptest! {
                 .collect();
             let results = calls.iter().map(|call| ToolResult::text(&call.id, result.as_str())).collect();
             let content = calls.into_iter().map(Block::ToolCall).collect();
-            asked.messages.push(Arc::new(Message::Assistant(AssistantMessage { content })));
+            asked.messages.push(Arc::new(Message::Assistant(AssistantMessage::new(content))));
             asked.messages.push(Arc::new(Message::ToolResults { results }));
         }
         prop_assert!(false, "it never came to an end");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use belvedere::message::{Attachment, Attachments, Dialect, Message, ResultPart, ToolResult};
-use belvedere::provider::{Feature, Request, anthropic, openai, responses};
+use belvedere::provider::{Feature, Habits, Request, anthropic, openai, responses};
 use serde_json::{Value, json};
 
 use super::request;
@@ -23,7 +23,7 @@ fn conversation() -> Request {
     let messages = vec![
         Message::user("first"),
         Message::user("compare [Image #3] with [Image #1], [Image #3] and [Image #7] [Image #x]"),
-        Message::Assistant(belvedere::message::AssistantMessage { content: calls.to_vec() }),
+        Message::Assistant(belvedere::message::AssistantMessage::new(calls.to_vec())),
         Message::ToolResults { results: vec![result(2), result(9)] },
     ];
     let picture = |media_type, data: &str| Attachment { media_type, data: data.into() };
@@ -36,7 +36,7 @@ fn conversation() -> Request {
 
 #[test]
 fn the_messages_api_gets_blocks() {
-    let (json, held) = anthropic::request_body(&conversation(), Dialect::Compatible, true).unwrap();
+    let (json, held) = anthropic::request_body(&conversation(), &Habits::of(Dialect::Compatible)).unwrap();
     let body: Value = serde_json::from_slice(&json).unwrap();
     let image = |media_type: &str, data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}});
     let said = &body["messages"][0]["content"];
@@ -51,7 +51,7 @@ fn the_messages_api_gets_blocks() {
 
 #[test]
 fn chat_completions_gets_parts() {
-    let (json, held) = openai::request_body(&conversation(), Dialect::OpenAi, true).unwrap();
+    let (json, mut held) = openai::request_body(&conversation(), &Habits::of(Dialect::OpenAi)).unwrap();
     let body: Value = serde_json::from_slice(&json).unwrap();
     let image = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
     let said = &body["messages"][1]["content"];
@@ -60,6 +60,7 @@ fn chat_completions_gets_parts() {
     assert!(said[3]["text"].as_str().unwrap().starts_with("compare"));
     let last = body["messages"].as_array().unwrap().last().unwrap();
     assert_eq!(last["content"][1], image("data:image/gif;base64,Qg=="));
+    held.retain(|feature| feature.is_missed());
     assert_eq!(held, [Feature::Pictures]);
 }
 
@@ -68,16 +69,17 @@ fn a_document_is_a_block_of_its_own() {
     let mut request = conversation();
     let document = Attachment { media_type: "application/pdf", data: "JVBERi0=".into() };
     Arc::make_mut(&mut request.attachments).insert(9, document);
-    let (json, held) = anthropic::request_body(&request, Dialect::Anthropic, true).unwrap();
+    let (json, held) = anthropic::request_body(&request, &Habits::of(Dialect::Anthropic)).unwrap();
     let body: Value = serde_json::from_slice(&json).unwrap();
     let source = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="});
     assert_eq!(body["messages"][2]["content"][1]["content"][1], json!({"type": "document", "source": source}));
     assert_eq!(held, [Feature::Documents]);
-    let (json, held) = openai::request_body(&request, Dialect::OpenAi, true).unwrap();
+    let (json, mut held) = openai::request_body(&request, &Habits::of(Dialect::OpenAi)).unwrap();
     let body: Value = serde_json::from_slice(&json).unwrap();
     let last = body["messages"].as_array().unwrap().last().unwrap();
     let file = json!({"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBERi0="});
     assert_eq!(last["content"][2], json!({"type": "file", "file": file}));
+    held.retain(|feature| feature.is_missed());
     assert_eq!(held, [Feature::Documents, Feature::Pictures]);
 }
 
@@ -86,9 +88,9 @@ fn the_responses_api_gets_items() {
     let mut request = conversation();
     let document = Attachment { media_type: "application/pdf", data: "JVBERi0=".into() };
     Arc::make_mut(&mut request.attachments).insert(9, document);
-    let (json, held) = responses::request_body(&request, Dialect::OpenAi, true).unwrap();
+    let (json, held) = responses::request_body(&request, &Habits::of(Dialect::OpenAi)).unwrap();
     let body: Value = serde_json::from_slice(&json).unwrap();
-    let image = |url: &str| json!({"type": "input_image", "image_url": url});
+    let image = |url: &str| json!({"type": "input_image", "image_url": url, "detail": "auto"});
     let said = &body["input"][1]["content"];
     assert_eq!((&said[0], &said[1]), (&image("data:image/jpeg;base64,Qw=="), &image("data:image/png;base64,QQ==")));
     let results: Vec<&Value> =
@@ -105,9 +107,9 @@ fn a_picture_goes_once_where_it_is_named_first() {
     let mut request = conversation();
     request.messages.push(Arc::new(Message::user("again [Image #1], [Image #2]")));
     for (json, _) in [
-        anthropic::request_body(&request, Dialect::Anthropic, true).unwrap(),
-        openai::request_body(&request, Dialect::OpenAi, true).unwrap(),
-        responses::request_body(&request, Dialect::OpenAi, true).unwrap(),
+        anthropic::request_body(&request, &Habits::of(Dialect::Anthropic)).unwrap(),
+        openai::request_body(&request, &Habits::of(Dialect::OpenAi)).unwrap(),
+        responses::request_body(&request, &Habits::of(Dialect::OpenAi)).unwrap(),
     ] {
         let body = String::from_utf8(json).unwrap();
         for data in ["QQ==", "Qg==", "Qw=="] {

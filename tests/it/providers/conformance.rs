@@ -130,7 +130,8 @@ fn every_case_gives_the_same_answer_however_the_bytes_are_cut() {
             let bytes = fixture(&format!("{}_{case}.sse", format.name));
             match (case, format.name) {
                 ("thinking", "anthropic") => "EqQBCg+/IYw==".clone_into(&mut expected.signature),
-                ("thinking", "responses") => "responses:gAAAAABo+/c=".clone_into(&mut expected.signature),
+                ("thinking", "openai") => r#"chat:{"as":"reasoning_content"}"#.clone_into(&mut expected.signature),
+                ("thinking", "responses") => "responses:rs_1:gAAAAABo+/c=".clone_into(&mut expected.signature),
                 ("thinking", "gemini") => "gemini:call:CrwBAXLI+/c=".clone_into(&mut expected.signature),
                 // It does not count what it keeps.
                 ("usage", "gemini") => expected.usage.cache_write = 0,
@@ -362,7 +363,12 @@ fn a_whole_answer_in_one_document_is_read() {
     let gpt = r#"{"id":"m","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.","content":"I look.","tool_calls":[{"id":"t","type":"function","function":{"name":"Read","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":7}}"#;
     let responses = r#"{"id":"r","object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"s"},{"type":"message","content":[{"type":"output_text","text":"I look."}]},{"type":"function_call","call_id":"t","name":"Read","arguments":"{\"a\":1}"}],"usage":{"input_tokens":3,"output_tokens":7}}"#;
     let gemini = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"text":"I look."},{"functionCall":{"id":"t","name":"Read","args":{"a":1}},"thoughtSignature":"s"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":5,"thoughtsTokenCount":2}}"#;
-    let documents = [(claude, "s"), (gpt, ""), (responses, "responses:s"), (gemini, "gemini:call:s")];
+    let documents = [
+        (claude, "s"),
+        (gpt, r#"chat:{"as":"reasoning_content"}"#),
+        (responses, "responses:s"),
+        (gemini, "gemini:call:s"),
+    ];
     for (format, (document, signature)) in FORMATS.iter().zip(documents) {
         let mut feed = (format.feed)();
         assert_eq!(feed.document(document.as_bytes()), Ok(()), "{}", format.name);

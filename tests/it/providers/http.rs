@@ -283,7 +283,7 @@ async fn what_a_model_does_not_take_is_left_out_from_the_second_time_on() {
         results: vec![ToolResult { call_id: "c".to_owned(), content: vec![picture], is_error: false }],
     };
     let call = ToolCall { id: "c".to_owned(), name: "Read".to_owned(), input: ToolInput::parse("{}") };
-    let looked = Message::Assistant(AssistantMessage { content: vec![Block::ToolCall(call)] });
+    let looked = Message::Assistant(AssistantMessage::new(vec![Block::ToolCall(call)]));
     let mut asked = request(vec![Message::user("Hi"), looked, shown], &["Read"]);
     asked.model = "claude-opus-5-5".to_owned();
     asked.effort = Some(Effort::High);

@@ -8,9 +8,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::message::{Message, ProviderRow, Secret, ToolInput, ToolSpec, Usage};
+use belvedere::message::{Dialect, Message, ProviderRow, Secret, ToolInput, ToolSpec, Usage};
 use belvedere::provider::table::ProviderTable;
-use belvedere::provider::{Credential, Feed, ProviderError, Request, Service, StopReason, StreamEvent};
+use belvedere::provider::{
+    Credential, Feature, Feed, Habits, ProviderError, Request, Service, StopReason, StreamEvent,
+};
 
 mod attachments;
 mod bounds;
@@ -18,6 +20,7 @@ mod choice;
 mod conformance;
 mod dialects;
 mod discover;
+mod foreign;
 mod http;
 mod policy;
 mod rate_limiter;
@@ -105,6 +108,12 @@ fn key(text: &str) -> Credential {
 
 fn service(name: &str) -> Service {
     Service::new(row(name), key("sk-secret-1234"))
+}
+
+/// Returns the habits of servers of a dialect, which may have refused settings for reasoning.
+fn habits(dialect: Dialect, may_think: bool) -> Habits {
+    let habits = Habits::of(dialect);
+    if may_think { habits } else { habits.without(Feature::Thinking) }
 }
 
 fn object(json: &str) -> ToolInput {

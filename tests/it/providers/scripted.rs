@@ -55,7 +55,7 @@ async fn replies_are_chosen_by_task_and_turn() {
     assert_eq!(answer.stop, Some(StopReason::ToolUse));
     assert!(answer.usage.output > 0);
 
-    let reply = AssistantMessage { content: vec![Block::Text { text: answer.text }] };
+    let reply = AssistantMessage::new(vec![Block::Text { text: answer.text }]);
     let results = vec![ToolResult::text("call_0", "14 hits")];
     let second = request(
         vec![Message::user("Find auth files"), Message::Assistant(reply), Message::ToolResults { results }],

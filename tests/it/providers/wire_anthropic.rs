@@ -3,19 +3,19 @@
 use belvedere::message::{
     AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult,
 };
-use belvedere::provider::{Request, anthropic};
+use belvedere::provider::{Habits, Request, anthropic};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{object, request};
 
 fn body(request: &Request) -> Value {
-    let (json, _) = anthropic::request_body(request, Dialect::Anthropic, true).expect("a body");
+    let (json, _) = anthropic::request_body(request, &Habits::of(Dialect::Anthropic)).expect("a body");
     serde_json::from_slice(&json).expect("JSON")
 }
 
 fn assistant(content: Vec<Block>) -> Message {
-    Message::Assistant(AssistantMessage { content })
+    Message::Assistant(AssistantMessage::new(content))
 }
 
 fn text(text: &str) -> Block {
@@ -181,7 +181,7 @@ fn conversation() -> impl Strategy<Value = Vec<Message>> {
     let step = prop_oneof![
         words().prop_map(|words| vec![Message::user(words)]),
         (prop::collection::vec(block, 1..5), words()).prop_map(|(content, words)| {
-            let reply = AssistantMessage { content };
+            let reply = AssistantMessage::new(content);
             let results: Vec<_> = reply.tool_calls().map(|_| ToolResult::text("", words)).collect();
             let results = (!results.is_empty()).then_some(Message::ToolResults { results });
             std::iter::once(Message::Assistant(reply)).chain(results).collect()

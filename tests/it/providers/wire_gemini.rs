@@ -11,10 +11,10 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 
 use super::server::{Reply, Server};
-use super::{decode, fold, key, object, request, row, service, spec};
+use super::{decode, fold, habits, key, object, request, row, service, spec};
 
 fn body(request: &Request, may_think: bool) -> (Value, Vec<Feature>) {
-    let (json, held) = gemini::request_body(request, Dialect::Compatible, may_think).expect("a body");
+    let (json, held) = gemini::request_body(request, &habits(Dialect::Compatible, may_think)).expect("a body");
     (serde_json::from_slice(&json).expect("JSON"), held)
 }
 
@@ -31,7 +31,7 @@ fn text(text: &str) -> Block {
 }
 
 fn reply(content: Vec<Block>) -> Message {
-    Message::Assistant(AssistantMessage { content })
+    Message::Assistant(AssistantMessage::new(content))
 }
 
 fn conversation() -> Request {

@@ -3,13 +3,13 @@
 use belvedere::message::{
     AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult,
 };
-use belvedere::provider::{Feature, Request, anthropic, responses};
+use belvedere::provider::{Feature, Habits, Request, anthropic, responses};
 use serde_json::{Value, json};
 
-use super::{object, request, spec};
+use super::{habits, object, request, spec};
 
 fn body(request: &Request, may_think: bool) -> (Value, Vec<Feature>) {
-    let (json, held) = responses::request_body(request, Dialect::OpenAi, may_think).expect("a body");
+    let (json, held) = responses::request_body(request, &habits(Dialect::OpenAi, may_think)).expect("a body");
     (serde_json::from_slice(&json).expect("JSON"), held)
 }
 
@@ -21,15 +21,13 @@ fn conversation() -> Request {
     let picture = ResultPart::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };
     let messages = vec![
         Message::user("a"),
-        Message::Assistant(AssistantMessage {
-            content: vec![
-                thought("Hm.", "responses:gAAA"),
-                text("I look."),
-                thought("", "responses:gBBB"),
-                call("c1", object(r#"{"b": 1}"#)),
-                call("c2", ToolInput::Malformed("{".to_owned())),
-            ],
-        }),
+        Message::Assistant(AssistantMessage::new(vec![
+            thought("Hm.", "responses:rs_1:gAAA"),
+            text("I look."),
+            thought("", "responses:gBBB"),
+            call("c1", object(r#"{"b": 1}"#)),
+            call("c2", ToolInput::Malformed("{".to_owned())),
+        ])),
         Message::ToolResults {
             results: vec![
                 ToolResult { call_id: "c1".to_owned(), content: vec![picture], is_error: false },
@@ -37,9 +35,11 @@ fn conversation() -> Request {
             ],
         },
         // Of another service, and of an answer that was cut off.
-        Message::Assistant(AssistantMessage {
-            content: vec![thought("Elsewhere.", "EqQBCg=="), text("one"), thought("cut", "responses:gCCC")],
-        }),
+        Message::Assistant(AssistantMessage::new(vec![
+            thought("Elsewhere.", "EqQBCg=="),
+            text("one"),
+            thought("cut", "responses:gCCC"),
+        ])),
         Message::user(" "),
         Message::user("b"),
     ];
@@ -49,7 +49,7 @@ fn conversation() -> Request {
 #[test]
 fn a_conversation_is_written_with_its_reasoning_in_place() {
     let call = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "Read", "arguments": arguments});
-    let said = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let said = |text: &str| json!({"type": "message", "role": "assistant", "content": text});
     let asked =
         |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let expected = json!({
@@ -69,14 +69,14 @@ fn a_conversation_is_written_with_its_reasoning_in_place() {
         }],
         "input": [
             asked("a"),
-            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "gAAA"},
+            {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "gAAA"},
             said("I look."),
             {"type": "reasoning", "summary": [], "encrypted_content": "gBBB"},
             call("c1", r#"{"b":1}"#),
             call("c2", r#"{"malformed_input":"{"}"#),
             {"type": "function_call_output", "call_id": "c1", "output": [
                 {"type": "input_text", "text": "(no output)"},
-                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"},
             ]},
             {"type": "function_call_output", "call_id": "c2", "output": "Error: no"},
             said("one"),
@@ -115,7 +115,7 @@ fn a_turn_without_tools_keeps_those_that_the_service_has_read() {
 
 #[test]
 fn the_messages_api_is_not_sent_reasoning_of_this_one() {
-    let (json, _) = anthropic::request_body(&conversation(), Dialect::Anthropic, true).expect("a body");
+    let (json, _) = anthropic::request_body(&conversation(), &Habits::of(Dialect::Anthropic)).expect("a body");
     let body: Value = serde_json::from_slice(&json).expect("JSON");
     let text = body["messages"].to_string();
     assert!(text.contains("EqQBCg==") && !text.contains("gAAA"), "{text}");
@@ -131,7 +131,7 @@ fn a_search_is_a_tool_of_the_service_and_its_citations_are_read() {
         blocked_domains: Vec::new(),
     };
     let request = Request { tools: std::sync::Arc::default(), search: Some(bounds), ..conversation() };
-    let (json, _) = responses::request_body(&request, Dialect::OpenAi, true).expect("a body");
+    let (json, _) = responses::request_body(&request, &Habits::of(Dialect::OpenAi)).expect("a body");
     let body: Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(body["tools"], json!([{"type": "web_search", "filters": {"allowed_domains": ["docs.rs"]}}]));
     let cited =

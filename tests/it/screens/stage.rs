@@ -286,7 +286,7 @@ impl Stage {
     }
 
     pub(crate) fn ends_turn(&mut self, agent: u32, text: &str, tokens: u64) {
-        let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
+        let message = AssistantMessage::new(vec![Block::Text { text: text.to_owned() }]);
         let usage = Usage { input: tokens, output: tokens / 10, ..Usage::default() };
         let stop = Some(StopReason::EndTurn);
         self.agent(

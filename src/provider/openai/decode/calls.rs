@@ -32,10 +32,18 @@ impl Calls {
         self.in_order.is_empty()
     }
 
-    pub(super) fn piece(&mut self, index: Option<i64>, id: &str, name: &str, json: &str, out: &mut Queue) {
+    /// Takes a piece and returns the place of its call; `None` if the reply has no room for another call.
+    pub(super) fn piece(
+        &mut self,
+        index: Option<i64>,
+        id: &str,
+        name: &str,
+        json: &str,
+        out: &mut Queue,
+    ) -> Option<usize> {
         let at = match self.find(index, id, name, json) {
             Some(at) => at,
-            None if !out.charge_part(0) => return,
+            None if !out.charge_part(0) => return None,
             None => {
                 self.in_order.push(Call::default());
                 let at = self.in_order.len() - 1;
@@ -61,6 +69,7 @@ impl Calls {
         } else if out.charge(json.len()) {
             call.held.push_str(json);
         }
+        Some(at)
     }
 
     /// Begins the calls whose name never came, so that the model gets an error.

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::reasoning::{DETAILS, ReasoningField, ReasoningState, words_of};
+use super::refused_call::calls_in;
 use crate::message::{SearchHit, ServedKind, ServedStep, Usage};
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
@@ -41,14 +43,29 @@ struct Choice<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Delta<'a> {
-    content: Text<'a>,
+    /// A text, or a list of parts, of which some may be reasoning.
+    content: Option<&'a RawValue>,
     reasoning_content: Text<'a>,
     reasoning: Text<'a>,
+    reasoning_text: Text<'a>,
+    reasoning_opaque: Option<&'a RawValue>,
+    reasoning_details: Option<&'a RawValue>,
+    thinking_blocks: Option<&'a RawValue>,
+    extra_content: Option<&'a RawValue>,
     refusal: Text<'a>,
     tool_calls: List<CallDelta<'a>>,
     /// The form before `tool_calls`.
     function_call: Lenient<Function<'a>>,
     annotations: List<Annotation<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct ContentPart<'a> {
+    #[serde(rename = "type")]
+    kind: Text<'a>,
+    text: Text<'a>,
+    thinking: Text<'a>,
 }
 
 /// What the text rests on, where the service has searched the web.
@@ -72,6 +89,8 @@ struct CallDelta<'a> {
     index: Lenient<i64>,
     id: Text<'a>,
     function: Lenient<Function<'a>>,
+    extra_content: Option<&'a RawValue>,
+    provider_specific_fields: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -103,28 +122,74 @@ pub(super) struct ChatDecoder {
     service: Service,
     calls: Calls,
     think: Think,
+    reasoning: ReasoningState,
     usage: Usage,
     stop: Option<String>,
 }
 
 impl ChatDecoder {
     pub(super) fn new(service: Service) -> Self {
-        Self { service, calls: Calls::default(), think: Think::default(), usage: Usage::default(), stop: None }
+        let (calls, think, reasoning) = (Calls::default(), Think::default(), ReasoningState::default());
+        Self { service, calls, think, reasoning, usage: Usage::default(), stop: None }
     }
 
     fn delta(&mut self, delta: Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
-        // Some gateways send the same reasoning under both names.
-        let is_named_so = !delta.reasoning_content.is_empty();
-        out.thinking(if is_named_so { &delta.reasoning_content } else { &delta.reasoning });
-        self.think.text(&delta.content, out);
+        self.reason(&delta, out);
+        self.content(delta.content, out);
         out.text(&delta.refusal);
         self.cite(delta.annotations, out);
         for call in delta.tool_calls.into_elements() {
-            self.call(call.index.0, &call.id, call.function.0.as_ref(), out)?;
+            let at = self.call(call.index.0, &call.id, call.function.0.as_ref(), out)?;
+            if let Some(at) = at {
+                self.reasoning.take_of_call(at, "extra_content", call.extra_content, out);
+                self.reasoning.take_of_call(at, "provider_specific_fields", call.provider_specific_fields, out);
+            }
         }
-        match &delta.function_call.0 {
-            Some(function) => self.call(Some(0), "", Some(function), out),
-            None => Ok(()),
+        if let Some(function) = &delta.function_call.0 {
+            self.call(Some(0), "", Some(function), out)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the words of reasoning, which some gateways send in several fields at once, and keeps all that may have to go
+    /// back.
+    fn reason(&mut self, delta: &Delta<'_>, out: &mut Queue) {
+        let named = [
+            (ReasoningField::ReasoningContent, &delta.reasoning_content),
+            (ReasoningField::Reasoning, &delta.reasoning),
+            (ReasoningField::ReasoningText, &delta.reasoning_text),
+        ];
+        match named.into_iter().find(|(_, words)| !words.is_empty()) {
+            Some((field, words)) => {
+                self.reasoning.came_as(field, words);
+                out.thinking(words);
+            }
+            None => out.thinking(&words_of(delta.reasoning_details.or(delta.thinking_blocks))),
+        }
+        self.reasoning.take(DETAILS, delta.reasoning_details, out);
+        self.reasoning.take("thinking_blocks", delta.thinking_blocks, out);
+        self.reasoning.take("reasoning_opaque", delta.reasoning_opaque, out);
+        self.reasoning.take("extra_content", delta.extra_content, out);
+    }
+
+    fn content(&mut self, content: Option<&RawValue>, out: &mut Queue) {
+        let Some(json) = content.map(RawValue::get) else { return };
+        let text_of = |json: &str| serde_json::from_str::<Text<'_>>(json).map(|text| text.to_string());
+        let parts: Result<Vec<&RawValue>, _> = serde_json::from_str(json);
+        let Ok(parts) = parts else {
+            self.think.text(&text_of(json).unwrap_or_default(), out);
+            return;
+        };
+        for part in parts.into_iter().map(RawValue::get) {
+            match serde_json::from_str::<ContentPart<'_>>(part) {
+                Ok(part) if &*part.kind == "thinking" => {
+                    self.think.flush(out);
+                    self.reasoning.came_as(ReasoningField::Content, &part.thinking);
+                    out.thinking(&part.thinking);
+                }
+                Ok(part) => self.think.text(&part.text, out),
+                Err(_) => self.think.text(&text_of(part).unwrap_or_default(), out),
+            }
         }
     }
 
@@ -146,23 +211,22 @@ impl ChatDecoder {
         }
     }
 
+    /// Takes a piece of a call, and returns the place of the call among those of the reply.
     fn call(
         &mut self,
         index: Option<i64>,
         id: &str,
         function: Option<&Function<'_>>,
         out: &mut Queue,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<Option<usize>, ProviderError> {
         self.think.flush(out);
         let name = function.map_or("", |function| &function.name);
         let json = function.and_then(|function| function.arguments).map_or("", RawValue::get);
         if json.starts_with('"') {
             let text: Text<'_> = serde_json::from_str(json).map_err(|error| self.unreadable(&error))?;
-            self.calls.piece(index, id, name, &text, out);
-        } else {
-            self.calls.piece(index, id, name, if json == "null" { "" } else { json }, out);
+            return Ok(self.calls.piece(index, id, name, &text, out));
         }
-        Ok(())
+        Ok(self.calls.piece(index, id, name, if json == "null" { "" } else { json }, out))
     }
 
     fn count(&mut self, wire: &WireUsage<'_>, out: &mut Queue) {
@@ -216,9 +280,19 @@ impl Decode for ChatDecoder {
         Ok(StreamProgress::Stopped)
     }
 
+    fn take_refused(&mut self, reply: &str, out: &mut Queue) -> bool {
+        let calls = calls_in(reply);
+        for (at, (name, json)) in (0..).zip(&calls) {
+            // No server counts so far.
+            self.calls.piece(Some(i64::MAX - at), "", name, json, out);
+        }
+        !calls.is_empty()
+    }
+
     fn finish(&mut self, out: &mut Queue) {
         self.think.flush(out);
         self.calls.finish(out);
+        self.reasoning.finish(out);
         let natural = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
         let reason = match self.stop.as_deref() {
             // What was asked for counts, whatever the server calls it: many say "stop" after a tool call.

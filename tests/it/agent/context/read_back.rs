@@ -73,7 +73,7 @@ async fn who_goes_on_after_it_was_shortened_has_to_the_byte_what_it_had() {
 
 #[test]
 fn logs_from_before_there_was_any_of_this_still_read() {
-    let reply = AssistantMessage { content: vec![Block::Text { text: "hi".to_owned() }] };
+    let reply = AssistantMessage::new(vec![Block::Text { text: "hi".to_owned() }]);
     let lines = [
         json!({"event": "user_message", "text": "hello"}),
         json!({"event": "turn_started", "turn": 1}),
@@ -97,8 +97,7 @@ fn transcript() -> impl Strategy<Value = Transcript> {
             }
             let id = |n: usize| format!("call_{at}_{n}");
             let call = |n| ToolCall { id: id(n), name: "Read".to_owned(), input: ToolInput::parse("{}") };
-            transcript
-                .push_assistant(AssistantMessage { content: (0..calls).map(|n| Block::ToolCall(call(n))).collect() });
+            transcript.push_assistant(AssistantMessage::new((0..calls).map(|n| Block::ToolCall(call(n))).collect()));
             transcript.push_results((0..calls).map(|n| ToolResult::text(id(n), text_of(at * 100))).collect());
         }
         transcript
