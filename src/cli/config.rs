@@ -14,8 +14,8 @@ use serde_json::Value;
 use crate::cli::agents::CommandFailure;
 use crate::cli::keys::say;
 use crate::config::{
-    Environment, SettingPlace, config_schema, edited, may_be_secret, nearest_setting, setting_names, setting_place,
-    setting_value,
+    Environment, SettingPlace, config_schema, edited, may_be_secret, nearest_setting, read_config_file, setting_names,
+    setting_place, setting_value,
 };
 use crate::headless::{eprintln_line, exit};
 use crate::message::sanitize_line;
@@ -61,6 +61,10 @@ pub enum ConfigAct {
 /// Returns the exit status and what to tell the user.
 pub async fn run(bootstrap: Bootstrap, args: ConfigArgs) -> Result<u8, CommandFailure> {
     let failed = |error| (exit::FAILED, error);
+    if matches!(args.act, ConfigAct::Get { .. }) {
+        // What is printed is in force. What was to be, and why it is not, is for people.
+        bootstrap.diagnostics.iter().for_each(|known| eprintln_line(&sanitize_line(&known.to_string())));
+    }
     match args.act {
         ConfigAct::Get { name: None } => say(&listing(&bootstrap)).map_err(failed),
         ConfigAct::Get { name: Some(name) } => {
@@ -98,9 +102,12 @@ fn project_file(root: &Path) -> PathBuf {
 }
 
 fn listing(bootstrap: &Bootstrap) -> String {
-    let text = |path: Option<PathBuf>| path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-    let user = text(bootstrap.paths.as_ref().map(crate::config::Paths::config_file));
-    let project = text(Some(project_file(&bootstrap.ground.root)));
+    let read = |path: Option<PathBuf>| -> toml::Table {
+        let text = path.and_then(|path| read_config_file(&path).ok().flatten()).unwrap_or_default();
+        toml::from_str(&text).unwrap_or_default()
+    };
+    let user = read(bootstrap.paths.as_ref().map(crate::config::Paths::config_file));
+    let project = read(Some(project_file(&bootstrap.ground.root)));
     let environment = Environment::of_process();
     let mut out = String::new();
     for name in setting_names() {
@@ -135,11 +142,7 @@ fn set(bootstrap: &Bootstrap, setting: (&str, &str), project: bool) -> anyhow::R
     };
     // What a link leads to is the file that counts.
     let path = path.canonicalize().unwrap_or(path);
-    let old = match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
+    let old = read_config_file(&path).map_err(|why| anyhow!("{why} Nothing was set: move it away first."))?;
     let new = edited(old.as_deref().unwrap_or_default(), &path, setting, project).map_err(|why| anyhow!("{why}"))?;
     if may_be_secret(setting.0, setting.1) {
         let is_open = path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o077 != 0);

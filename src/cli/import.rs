@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::cli::agents::CommandFailure;
 use crate::cli::keys::say;
-use crate::config::{Environment, edited};
+use crate::config::{Environment, edited, read_config_file};
 use crate::headless::exit;
 use crate::mcp::edit_own_file;
 use crate::message::sanitize_line;
@@ -103,15 +103,16 @@ fn is_there(bootstrap: &Bootstrap, item: &ForeignItem) -> bool {
                 || bootstrap.known_mcp_servers().0.iter().any(|server| server.name == *name)
         }
         ForeignKind::Setting { name, .. } => {
-            let text = own_text(bootstrap).unwrap_or_default();
+            let text = own_text(bootstrap).ok().flatten().unwrap_or_default();
             toml::from_str::<toml::Table>(&text).is_ok_and(|table| table.contains_key(*name))
         }
         ForeignKind::InUse { .. } => true,
     }
 }
 
-fn own_text(bootstrap: &Bootstrap) -> Option<String> {
-    std::fs::read_to_string(bootstrap.paths.as_ref()?.config_file()).ok()
+fn own_text(bootstrap: &Bootstrap) -> anyhow::Result<Option<String>> {
+    let Some(paths) = &bootstrap.paths else { return Ok(None) };
+    read_config_file(&paths.config_file()).map_err(|why| anyhow!("{why}"))
 }
 
 fn taken(bootstrap: &Bootstrap, item: &ForeignItem) -> anyhow::Result<()> {
@@ -128,7 +129,7 @@ fn taken(bootstrap: &Bootstrap, item: &ForeignItem) -> anyhow::Result<()> {
         ForeignKind::Setting { name, value } => {
             // Of two that name the same, the first has been taken.
             anyhow::ensure!(!is_there(bootstrap, item), "another one was taken over before");
-            let old = own_text(bootstrap);
+            let old = own_text(bootstrap)?;
             let new = edited(old.as_deref().unwrap_or_default(), &path, (name, value), false);
             let rights = if old.is_none() { FileRights::Private } else { FileRights::AsBefore };
             replace_whole(&path, new.map_err(|why| anyhow!(why))?.as_bytes(), rights)?;

@@ -1,10 +1,9 @@
 //! Reading one configuration file: TOML with the place of every key.
 //!
-//! Owns reading, syntax and unknown keys. Leaves the meaning of keys to `layer`. Invariant: whatever lies at the
-//! path (a pipe, a device, a huge or a binary file), reading it ends soon.
+//! Owns reading, syntax and unknown keys. Leaves the meaning of keys to `layer`. Invariant: beside what cannot be used all
+//! else holds.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -22,27 +21,25 @@ use super::transport;
 use crate::message::{
     Diagnostic, KeySettings, LanguageServerSettings, ProviderRow, SearchSettings, Secret, split_list,
 };
+use crate::whole_file::read_plain_text;
 
-/// Far more than any configuration needs; a cloned repository can hold a link to anything.
+/// Far more than any configuration needs.
 const MAX_BYTES: u64 = 1 << 20;
 
-pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
+/// Reads a configuration file; `None` if there is none.
+///
+/// # Errors
+/// Returns why nothing of it can be used.
+pub fn read_config_file(path: &Path) -> Result<Option<String>, Diagnostic> {
     let left_out = |why: String| Diagnostic::in_file(path, format!("{why}. The file is skipped."));
-    match std::fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return Err(left_out("not a regular file".to_owned())),
-        Ok(metadata) if metadata.len() > MAX_BYTES => return Err(left_out("larger than 1 MiB".to_owned())),
-        Ok(_) => {}
-        Err(error) if is_absent(&error) && leads_nowhere(path) => {
-            return Err(left_out("it is a link to nothing, or lies behind one".to_owned()));
+    read_plain_text(path, MAX_BYTES).map(Some).or_else(|error| match error.kind() {
+        _ if is_absent(&error) && leads_nowhere(path) => {
+            Err(left_out("it is a link to nothing, or lies behind one".to_owned()))
         }
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(left_out(format!("cannot read it: {error}"))),
-    }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| left_out(format!("cannot read it: {error}")))?;
-    String::from_utf8(bytes).map(Some).map_err(|_| left_out("not UTF-8 text".to_owned()))
+        _ if is_absent(&error) => Ok(None),
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge | ErrorKind::InvalidData => Err(left_out(error.to_string())),
+        _ => Err(left_out(format!("cannot read it: {error}"))),
+    })
 }
 
 fn is_readable_by_others(path: &Path) -> bool {
@@ -56,7 +53,7 @@ fn leads_nowhere(path: &Path) -> bool {
 }
 
 fn is_absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin) {

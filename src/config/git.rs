@@ -6,14 +6,13 @@
 //! may obey.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Environment;
 use super::git_entries::entries;
 use crate::message::without_dots;
+use crate::whole_file::read_plain;
 
 /// Bytes of the longest file of one line.
 const MAX_LINE_BYTES: u64 = 1 << 10;
@@ -36,19 +35,10 @@ enum Unread {
 }
 
 fn read(path: &Path, max: u64) -> Result<String, Unread> {
-    let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unread::Absent,
+    let bytes = read_plain(path, max).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Unread::Absent,
         _ => Unread::Unreadable,
-    };
-    // A pipe that someone puts there between a look and the opening must not hold the program up.
-    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unread)?;
-    let facts = file.metadata().map_err(unread)?;
-    if !facts.is_file() || facts.len() > max {
-        return Err(Unread::Unreadable);
-    }
-    let mut bytes = Vec::new();
-    file.take(max).read_to_end(&mut bytes).map_err(unread)?;
+    })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

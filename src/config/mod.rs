@@ -37,6 +37,7 @@ use crate::permission::PermissionMode;
 use layer::Origin;
 
 pub use edit::{edited, may_be_secret};
+pub use file::read_config_file;
 pub use git::{git_branch, obeyed_by_git};
 pub use http_hook_lists::HttpHookLists;
 pub use layer::{nearest as nearest_setting, variable_of};
@@ -290,7 +291,7 @@ pub fn config_errors(path: &Path) -> Vec<Diagnostic> {
 }
 
 fn apply_file(loaded: &mut Loaded, path: &Path, origin: Origin) {
-    match file::read(path) {
+    match file::read_config_file(path) {
         Ok(Some(text)) => file::apply(loaded, &text, path, origin),
         Ok(None) => {}
         Err(error) => loaded.diagnostics.push(error.losing_guard()),

@@ -74,8 +74,8 @@ pub fn given_json(given: &str, directory: &Path, flag: &str) -> Result<(PathBuf,
         return Ok((PathBuf::from(flag), given.to_owned()));
     }
     let path = directory.join(given);
-    let text =
-        file::read(&path)?.ok_or_else(|| Diagnostic::in_file(&path, format!("there is no such file ({flag}).")))?;
+    let text = file::read_config_file(&path)?
+        .ok_or_else(|| Diagnostic::in_file(&path, format!("there is no such file ({flag}).")))?;
     Ok((path, text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned)))
 }
 
@@ -175,7 +175,7 @@ pub fn set_allow_rule(root: &Path, path: &Path, rule: &str, is_allowed: bool) ->
     if !std::fs::canonicalize(folder)?.starts_with(root) {
         return Err(io::Error::other("its folder lies outside of the project"));
     }
-    let text = file::read(path).map_err(|error| io::Error::other(error.message))?.unwrap_or_default();
+    let text = file::read_config_file(path).map_err(|error| io::Error::other(error.message))?.unwrap_or_default();
     let mut document: Value = match text.trim() {
         "" => Value::Object(Map::new()),
         text => serde_json::from_str(text)?,

@@ -54,7 +54,7 @@ impl SettingsFile {
 /// # Errors
 /// Returns why nothing of it can be used.
 pub(super) fn read(tier: SettingsTier, path: &Path) -> Result<Option<SettingsFile>, Diagnostic> {
-    let Some(text) = file::read(path).map_err(Diagnostic::losing_guard)? else { return Ok(None) };
+    let Some(text) = file::read_config_file(path).map_err(Diagnostic::losing_guard)? else { return Ok(None) };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if text.trim().is_empty() {
         // A file that says nothing has lost nothing.

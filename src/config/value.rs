@@ -41,13 +41,17 @@ pub fn setting_value(config: &Config, name: &str) -> Option<Value> {
     ROWS.iter().find(|row| row.name == name).map(|row| (row.get)(config))
 }
 
-/// Returns where a setting has its value from: of the files, these are the texts.
+/// Returns where a setting has its value from, of the files or elsewhere.
 #[must_use]
-pub fn setting_place(name: &str, (user, project): (&str, &str), environment: &Environment) -> SettingPlace {
-    let is_in = |text: &str| {
-        let table = toml::from_str::<toml::Table>(text).unwrap_or_default();
-        let found = name.split('.').try_fold(toml::Value::Table(table), |value, key| value.get(key).cloned());
-        found.is_some()
+pub fn setting_place(
+    name: &str,
+    (user, project): (&toml::Table, &toml::Table),
+    environment: &Environment,
+) -> SettingPlace {
+    let is_in = |table: &toml::Table| {
+        let (first, others) = name.split_once('.').map_or((name, ""), |(first, others)| (first, others));
+        let mut others = others.split('.').filter(|key| !key.is_empty());
+        table.get(first).and_then(|value| others.try_fold(value, |value, key| value.get(key))).is_some()
     };
     if environment.get(&variable_of(name)).is_some_and(|text| !text.is_empty()) {
         SettingPlace::Environment

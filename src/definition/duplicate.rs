@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DraftError, Listed, Source, Tier, builtin, load, write_new};
-use crate::whole_file::WrittenFile;
+use super::{DraftError, Listed, Source, Tier, builtin, load, text_file, write_new};
+use crate::whole_file::{WrittenFile, read_plain_text};
 
 /// Copies of one agent in one folder.
 const MOST: usize = 99;
@@ -52,9 +52,8 @@ pub fn duplicate(original: &Listed, tier: Tier, folder: &Path) -> Result<Written
 
 fn text_of(original: &Listed, name: &str) -> Result<String, CopyError> {
     match &original.source {
-        Source { path: Some(path), .. } => {
-            std::fs::read_to_string(path).map_err(|error| CopyError::Unreadable { path: path.clone(), error })
-        }
+        Source { path: Some(path), .. } => read_plain_text(path, text_file::MAX_BYTES)
+            .map_err(|error| CopyError::Unreadable { path: path.clone(), error }),
         Source { tier: Tier::BuiltIn, .. } => {
             builtin::text_of(name).map(str::to_owned).ok_or_else(|| CopyError::NoText(name.to_owned()))
         }

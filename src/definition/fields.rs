@@ -14,8 +14,14 @@ use super::{AgentDefinition, Isolation, NamedServer, Parsed, Source};
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::PermissionMode;
 
-/// Modes of Claude Code that this program does not have. The mode of the session holds in their place.
-const FOREIGN_MODES: [&str; 4] = ["dontAsk", "auto", "delegate", "manual"];
+/// Modes of Claude Code that this program does not have, and those in their place that let no more happen. Where there is none,
+/// the mode of the session holds.
+const FOREIGN_MODES: [(&str, Option<PermissionMode>); 4] = [
+    ("dontAsk", Some(PermissionMode::Default)),
+    ("manual", Some(PermissionMode::Default)),
+    ("delegate", Some(PermissionMode::Plan)),
+    ("auto", None),
+];
 /// Characters that are kept of a field that nothing acts on.
 const IDLE_CHARS: usize = 200;
 /// Keys that are doubted in one file.
@@ -182,13 +188,30 @@ impl<'a> Reader<'a> {
         Some(servers)
     }
 
-    /// Returns the mode, or, of a mode that this program does not have, the field as written.
+    /// Returns a field that limits the agent by a number from 1. `Err` says that there is one and nobody knows which; that was
+    /// reported.
+    pub(super) fn limit(&mut self, key: &str) -> Result<Option<u64>, ()> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let text = scalar(value).unwrap_or_else(|| value.to_string());
+        let number = text.parse().ok().filter(|number| (1..=u64::from(u32::MAX)).contains(number));
+        number.map(Some).ok_or_else(|| {
+            let text = sanitize_line(&text).into_owned();
+            self.report_lost(key, format!("`{key}: {text}` is not a positive whole number. Correct it. File skipped."));
+        })
+    }
+
+    /// Returns the mode and, if it stands for one that this program does not have, the field as written.
     pub(super) fn permission_mode(&mut self) -> (Option<PermissionMode>, Option<(String, String)>) {
         const KEY: &str = "permissionMode";
         let foreign = self.value(KEY).and_then(scalar);
-        let foreign = foreign.and_then(|text| FOREIGN_MODES.into_iter().find(|mode| mode.eq_ignore_ascii_case(&text)));
+        let foreign =
+            foreign.and_then(|text| FOREIGN_MODES.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(&text)));
         match foreign {
-            Some(mode) => (None, Some((KEY.to_owned(), mode.to_owned()))),
+            Some((name, mode)) => {
+                let instead = mode.map_or_else(|| "the session's mode".to_owned(), |mode| format!("`{mode}`"));
+                self.report_at(KEY, format!("`{KEY}: {name}` is not supported; using {instead}."));
+                (mode, Some((KEY.to_owned(), name.to_owned())))
+            }
             None if self.has(KEY) => (self.mode_or_strictest(KEY), None),
             None => (None, None),
         }
@@ -207,24 +230,19 @@ impl<'a> Reader<'a> {
         Some(mode.unwrap_or(PermissionMode::Plan))
     }
 
-    /// Returns what keeps the agent apart.
-    pub(super) fn isolation(&mut self) -> Option<Isolation> {
+    /// Returns what keeps the agent apart. `Err` says that something is to and nobody knows what; that was reported.
+    pub(super) fn isolation(&mut self) -> Result<Option<Isolation>, ()> {
         const KEY: &str = "isolation";
-        let text = self.text(KEY)?;
-        match text.to_ascii_lowercase().as_str() {
-            "none" | "false" => None,
-            _ => Isolation::named(&text).or_else(|| {
-                let text = sanitize_line(&text).into_owned();
-                self.report_at(
-                    KEY,
-                    format!(
-                        "`{KEY}: {text}` is not supported; `worktree` is, and the name of a launcher. The agent works \
-                         in the project itself."
-                    ),
-                );
-                None
-            }),
+        let Some(value) = self.value(KEY) else { return Ok(None) };
+        let text = scalar(value).unwrap_or_else(|| value.to_string());
+        if matches!(text.to_ascii_lowercase().as_str(), "none" | "false") {
+            return Ok(None);
         }
+        Isolation::named(&text).map(Some).ok_or_else(|| {
+            let text = sanitize_line(&text).into_owned();
+            let words = "is not supported; write `worktree`, or the name of a launcher. File skipped.";
+            self.report_lost(KEY, format!("`{KEY}: {text}` {words}"));
+        })
     }
 
     /// Returns `true` if a field that is on or off is on.
@@ -316,19 +334,6 @@ impl<'a> Reader<'a> {
 
     /// Warns of fields that nothing acts on: one of them may be a restriction.
     pub(super) fn report_idle(&mut self, idle: &[(String, String)]) {
-        for (key, value) in idle {
-            let words = match key.as_str() {
-                "permissionMode" => {
-                    format!("`permissionMode: {value}` is not supported; using the session's mode.")
-                }
-                key => format!("`{key}` is not supported; ignored."),
-            };
-            self.report_at(key, words);
-        }
-    }
-
-    /// Says which fields of a skill nothing acts on.
-    pub(super) fn report_idle_of_skill(&mut self, idle: &[(String, String)]) {
         for (key, _) in idle {
             self.report_at(key, format!("`{key}` is not supported; ignored."));
         }

@@ -1,8 +1,8 @@
 //! From the text of one file to an agent.
 //!
 //! Owns what makes a file usable. Leaves where its parts are to `cut`, YAML to `frontmatter` and values to `fields`.
-//! Invariant: a field that cannot be used falls back to its default with a diagnostic; only a file without a head, a
-//! description or a name is given up.
+//! Invariant: a field that cannot be used falls back to its default with a diagnostic; a file without a head, a
+//! description or a name is given up, and one in which a field that limits the agent cannot be understood.
 
 use std::time::Duration;
 
@@ -60,10 +60,12 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         return None;
     }
     let (disallowed_tools, hooks) = (tools::disallowed(reader)?, reader.hooks(source)?);
-    let (permission_mode, foreign_mode) = reader.permission_mode();
+    let (max_turns, max_time) = (reader.limit("maxTurns").ok()?, reader.limit("maxExecutionTimeMs").ok()?);
+    let isolation = reader.isolation().ok()?;
     let mut idle_fields = reader.idle(&keys::IDLE);
-    idle_fields.extend(foreign_mode);
     reader.report_idle(&idle_fields);
+    let (permission_mode, foreign_mode) = reader.permission_mode();
+    idle_fields.extend(foreign_mode);
     Some(AgentDefinition {
         name,
         // Generators write the line ends of a one-line description as the two characters `\n`.
@@ -74,11 +76,11 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         model: model(reader),
         permission_mode,
         color: color(reader),
-        max_turns: reader.number("maxTurns").and_then(|turns| u32::try_from(turns).ok()),
-        max_time: reader.number("maxExecutionTimeMs").map(Duration::from_millis),
+        max_turns: max_turns.and_then(|turns| u32::try_from(turns).ok()),
+        max_time: max_time.map(Duration::from_millis),
         effort: reader.parsed("effort"),
         memory: memory(reader, source),
-        isolation: reader.isolation(),
+        isolation,
         acp,
         background: reader.take_switch("background"),
         mcp_servers: reader.servers("mcpServers"),

@@ -3,20 +3,20 @@
 //! Owns bounds, encodings, and what of it a project brings. Leaves what it says to `load`. Invariants: nothing but a regular file is opened, and none is
 //! read beyond its first bytes.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::DirBounds;
 use crate::message::Diagnostic;
 use crate::permission::{BroughtItem, BroughtKind};
+use crate::whole_file::read_plain;
 
 /// Bytes of the longest file that is read: ten times as many as the longest in circulation.
-const MAX_BYTES: u64 = 1 << 20;
+pub(super) const MAX_BYTES: u64 = 1 << 20;
 
 /// Returns what a file holds, or why it cannot be used. Blocks.
 pub(super) fn content(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    bytes_of(path).map_err(|error| {
+    read_plain(path, MAX_BYTES).map_err(|error| {
         let reason = match error.kind() {
             ErrorKind::PermissionDenied => {
                 "permission denied. Allow reading with `chmod u+r`. File skipped.".to_owned()
@@ -47,20 +47,6 @@ pub(super) fn brought(
         Ok(bytes) => BroughtItem::of_file(kind, name, bytes),
         Err(_) => BroughtItem::new(kind, name),
     })
-}
-
-fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
-    // Opening a pipe would wait for someone to write into it.
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_BYTES)).unwrap_or_default());
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(std::io::Error::other(format!("larger than {} MiB, too large for such a file", MAX_BYTES >> 20)));
-    }
-    Ok(bytes)
 }
 
 /// Reads a file that is not UTF-8: as UTF-16 if it is marked so, else without the characters that are none.

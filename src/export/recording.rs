@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -15,6 +14,7 @@ use super::activity::Activity;
 use crate::agent::{AgentEvent, EventKind, LogEvent, SessionEvent, Spawn};
 use crate::message::{AgentId, Spent};
 use crate::session::{MergedRecords, SessionError};
+use crate::whole_file::read_plain;
 
 /// Bytes of the file that describes a session, at most.
 const MAX_META: u64 = 64 << 10;
@@ -250,9 +250,8 @@ impl RecordedAgent {
 }
 
 fn meta(dir: &Path) -> Map<String, Value> {
-    let mut text = String::new();
-    let read = File::open(dir.join("meta.json")).and_then(|file| file.take(MAX_META).read_to_string(&mut text));
-    match read.ok().and_then(|_| serde_json::from_str(&text).ok()) {
+    let text = read_plain(&dir.join("meta.json"), MAX_META).ok();
+    match text.and_then(|text| serde_json::from_slice(&text).ok()) {
         Some(Value::Object(meta)) => meta,
         _ => Map::new(),
     }

@@ -2,12 +2,12 @@
 //!
 //! Everything here blocks. Invariant: only plain files and folders of the user's own are read.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::Refused;
+use crate::whole_file;
 
 /// Bytes of the longest file that names a folder.
 const MAX_POINTER_BYTES: u64 = 4 << 10;
@@ -246,20 +246,11 @@ fn read_pointer(path: &Path) -> Result<String, Refused> {
     Ok(text)
 }
 
-/// Reads a plain file of at most `max` bytes; a pipe or a device does not hold it up.
+/// Reads a plain file of at most `max` bytes.
 pub(super) fn read_plain(path: &Path, max: u64) -> Result<Vec<u8>, Refused> {
-    let open = || -> io::Result<File> {
-        OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path)
-    };
-    let file = open().map_err(Refused::disk(path))?;
-    let facts = file.metadata().map_err(Refused::disk(path))?;
-    if !facts.is_file() {
-        return Err(Refused::at(path, "is not a plain file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes).map_err(Refused::disk(path))?;
-    if bytes.len() as u64 > max {
-        return Err(Refused::at(path, "is too long"));
-    }
-    Ok(bytes)
+    whole_file::read_plain(path, max).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => Refused::at(path, "is not a plain file"),
+        io::ErrorKind::FileTooLarge => Refused::at(path, "is too long"),
+        _ => Refused::disk(path)(error),
+    })
 }

@@ -29,7 +29,7 @@ use super::config::{McpConfig, McpWay};
 use crate::message::format::{sha256_hex, words_of};
 use crate::message::{is_host_below, is_near, is_near_name};
 use crate::network::{install_provider, root_cause};
-use crate::whole_file::{FileRights, replace_whole};
+use crate::whole_file::{FileRights, read_plain_text, replace_whole};
 
 /// How long the user may take in the browser.
 pub(super) const SIGN_IN_LIMIT: Duration = Duration::from_mins(10);
@@ -244,11 +244,9 @@ impl SignInFile {
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
-    match std::fs::metadata(path) {
-        Ok(facts) if facts.is_file() && facts.len() <= MAX_FILE => std::fs::read_to_string(path).map(Some),
-        Ok(_) => Err(io::Error::other("not a file of ours")),
+    match read_plain_text(path, MAX_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        read => read.map(Some),
     }
 }
 

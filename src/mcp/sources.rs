@@ -7,8 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::File;
-use std::io::Read as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +20,7 @@ use super::config::{McpConfig, McpScope};
 use super::entry;
 use super::names::server_prefix;
 use crate::message::{Diagnostic, ServerLists, expand_variables, sanitize_line};
+use crate::whole_file::read_plain_text;
 
 /// Bytes of a project's file: a cloned repository can hold anything.
 pub(super) const MAX_PROJECT_FILE: u64 = 1 << 20;
@@ -329,18 +329,14 @@ fn left_out(path: &Path, why: &str) -> Diagnostic {
 
 /// Reads a file that may be missing, and may be anything.
 pub(super) fn read(path: &Path, most: u64) -> Result<Option<String>, String> {
-    match std::fs::metadata(path) {
-        Ok(facts) if !facts.is_file() => return Err("not a regular file".to_owned()),
-        Ok(facts) if facts.len() > most => return Err(format!("larger than {} MiB", most >> 20)),
-        Ok(_) => {}
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(None);
+    let text = match read_plain_text(path, most) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge) => {
+            return Err(error.to_string());
         }
         Err(error) => return Err(format!("cannot read it: {error}")),
-    }
-    let mut text = String::new();
-    let opened = File::open(path).and_then(|file| file.take(most).read_to_string(&mut text));
-    opened.map_err(|error| format!("cannot read it: {error}"))?;
+    };
     let text = text.strip_prefix('\u{feff}').map_or(text.as_str(), |rest| rest).to_owned();
     Ok((!text.trim().is_empty()).then_some(text))
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::PathBuf;
 
 use crate::temporary::{TemporaryFolder, remove_tree};
+use crate::whole_file::read_plain;
 
 use super::secrets::stand_in_texts;
 
@@ -20,6 +21,8 @@ const NO_FOLDER: &str = "no-folder";
 const STAND_INS: &str = "stand-ins";
 /// Holds the paths where commands that run could put something, with a NUL behind each.
 const RECORD: &str = "vacant";
+/// Bytes of it that are read at most.
+const MAX_RECORD: u64 = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct SandboxFolder {
@@ -87,7 +90,7 @@ pub(super) fn sweep() -> Vec<PathBuf> {
             continue;
         };
         if has_all && lock.try_lock().is_ok() {
-            let record = std::fs::read(folder.join(RECORD)).unwrap_or_default();
+            let record = read_plain(&folder.join(RECORD), MAX_RECORD).unwrap_or_default();
             let places = record.split(|byte| *byte == 0).filter(|path| !path.is_empty());
             let places = places.map(|path| PathBuf::from(OsStr::from_bytes(path)));
             left.extend(places.filter(|place| place.symlink_metadata().is_ok()));

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::whole_file::read_plain_text;
 use serde::Deserialize;
 
 /// Where the system keeps what is everybody's. What a link of a home leads to there is no secret of its user.
@@ -138,10 +139,13 @@ impl HiddenPlaces<'_> {
     }
 }
 
+/// Bytes of git's settings that are read at most.
+const MAX_GIT_SETTINGS: u64 = 1 << 20;
+
 /// Returns the files of a home that its git settings name, without which git ends with an error.
 fn files_of_git(home: &Path) -> HashSet<PathBuf> {
     const NAMING: [&str; 6] = ["path", "excludesfile", "attributesfile", "template", "templatedir", "hookspath"];
-    let texts = [".gitconfig", ".config/git/config"].map(|name| std::fs::read_to_string(home.join(name)));
+    let texts = [".gitconfig", ".config/git/config"].map(|name| read_plain_text(&home.join(name), MAX_GIT_SETTINGS));
     let lines: Vec<String> =
         texts.into_iter().flatten().flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
     let secret: Vec<PathBuf> = named(Some(home)).collect();

@@ -21,6 +21,7 @@ use crate::message::ExternalProgram;
 use crate::permission::{BroughtItem, BroughtKind};
 use crate::program::SearchPath;
 use crate::tool::{ProgramBounds, Shell};
+use crate::whole_file::read_plain;
 
 /// Bytes of the largest agent file that may name a program.
 const MAX_BYTES: u64 = 1 << 20;
@@ -78,11 +79,10 @@ fn item(program: &ExternalProgram, project: &Path) -> BroughtItem {
 
 /// Returns the program that an agent file of the project names. Blocks.
 pub(super) fn of_file(path: &Path, kind: BroughtKind, project: &Path) -> Option<BroughtItem> {
-    let is_small = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_BYTES);
-    if kind != BroughtKind::Agent || !is_small {
+    if kind != BroughtKind::Agent {
         return None;
     }
-    std::fs::read(path).ok().filter(|text| memchr::memmem::find(text, b"acp").is_some())?;
+    read_plain(path, MAX_BYTES).ok().filter(|text| memchr::memmem::find(text, b"acp").is_some())?;
     let parsed = read_file(Source { tier: Tier::ProjectClaude, path: Some(path.to_path_buf()) });
     parsed.definition?.acp.map(|program| item(&program, project))
 }

@@ -13,6 +13,7 @@ use crate::config::Environment;
 use crate::mcp::FoundServers;
 use crate::message::format::counted;
 use crate::message::{Effort, reveal_line, sanitize_line};
+use crate::whole_file::read_plain_text;
 
 /// Bytes of a file of theirs: `.claude.json` also holds what its program remembers.
 const MAX_FILE: u64 = 64 << 20;
@@ -101,12 +102,8 @@ struct Found {
 
 impl Found {
     fn text(&mut self, path: &Path) -> Option<String> {
-        let facts = path.metadata().ok()?;
-        let read = if !facts.is_file() || facts.len() > MAX_FILE {
-            Err("not a file that can be read".to_owned())
-        } else {
-            std::fs::read_to_string(path).map_err(|error| error.to_string())
-        };
+        path.metadata().ok()?;
+        let read = read_plain_text(path, MAX_FILE);
         read.map_err(|why| self.unread.push(format!("{}: {why}", path.display()))).ok()
     }
 

@@ -29,6 +29,7 @@ use crate::permission::{BroughtItem, BroughtKind, FolderTrust};
 use crate::sandbox::{Sandbox, refused_line};
 use crate::session::{MAIN, Store};
 use crate::tool::{ProgramBounds, Shell, UserCommand, UserProgram, UserProgramEnd};
+use crate::whole_file::read_plain;
 
 /// Bytes of the largest file of an agent or a skill that may have hooks.
 const MAX_BYTES: u64 = 1 << 20;
@@ -84,9 +85,8 @@ pub(super) fn put_in_force(hooks: &Hooks, trust: &FolderTrust) {
 
 /// Returns the hooks that an agent file, a skill or a command of the project names. Blocks.
 pub(super) fn of_file(path: &Path, kind: BroughtKind, root: &Path) -> Vec<BroughtItem> {
-    let is_small = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_BYTES);
-    let has_hooks = || std::fs::read(path).is_ok_and(|text| memchr::memmem::find(&text, b"hooks").is_some());
-    if !is_small || !has_hooks() {
+    let has_hooks = |text: Vec<u8>| memchr::memmem::find(&text, b"hooks").is_some();
+    if !read_plain(path, MAX_BYTES).is_ok_and(has_hooks) {
         return Vec::new();
     }
     let source = HookSource {

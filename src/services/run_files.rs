@@ -5,9 +5,8 @@
 //! harm, one too few does.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -16,6 +15,7 @@ use regex::Regex;
 use super::command_words::{HOME, SetupCommand, UNKNOWN, commands, is_interpreter};
 use crate::message::without_dots;
 use crate::permission::{BroughtItem, BroughtKind};
+use crate::whole_file::open_plain;
 
 /// The ends of files that interpreters run, whatever rights they have.
 const SCRIPTS: [&str; 16] =
@@ -84,14 +84,9 @@ pub(super) fn trusted_as(
         let length = path.metadata().map_or(0, |facts| facts.len());
         content.extend_from_slice(format!("\0{length}\0").as_bytes());
         // What cannot be read cannot be run either, and is another item once it can.
-        let _ = open(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut content));
+        let _ = open_plain(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut content));
     }
     BroughtItem::of_file(kind, text, &content)
-}
-
-/// Opens a file without waiting for a writer, if it is a pipe by now.
-fn open(path: &Path) -> std::io::Result<File> {
-    std::fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)
 }
 
 /// Which words of a command are taken for files that it runs.
@@ -217,7 +212,7 @@ impl Search<'_> {
     /// Takes in what a script runs, as far as it says so.
     fn add_script(&mut self, script: &Path) {
         let mut text = Vec::new();
-        let read = open(script).and_then(|file| file.take(MAX_SCRIPT_BYTES).read_to_end(&mut text));
+        let read = open_plain(script).and_then(|file| file.take(MAX_SCRIPT_BYTES).read_to_end(&mut text));
         let (Ok(_), Some(folder)) = (read, script.parent()) else { return };
         let text = String::from_utf8_lossy(&text);
         let before = self.folders.clone();
@@ -285,7 +280,7 @@ fn is_run(path: &Path) -> bool {
     let is_script = || path.extension().is_some_and(|end| SCRIPTS.iter().any(|script| end == *script));
     let is_marked = || {
         let mut start = [0; 2];
-        open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+        open_plain(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
     };
     facts.is_file() && (facts.permissions().mode() & 0o111 != 0 || is_script() || is_marked())
 }

@@ -4,7 +4,6 @@
 //! server of which anything is unknown counts as never named. Any process of any user can listen on a port, and what
 //! answers there gets to read the project.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use reqwest::Url;
 
 use crate::message::sanitize_line;
 use crate::session::append_line;
+use crate::whole_file::open_plain;
 
 const MAX_RECORD_BYTES: u64 = 64 << 10;
 const MAX_TABLE_BYTES: u64 = 16 << 20;
@@ -97,7 +97,7 @@ impl KnownServers {
 
 pub(super) fn read(file: &Path, max: u64) -> Option<String> {
     let mut text = String::new();
-    File::open(file).ok()?.take(max).read_to_string(&mut text).ok()?;
+    open_plain(file).ok()?.take(max).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

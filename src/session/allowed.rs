@@ -5,7 +5,7 @@
 //! path it names; an entry that cannot be read is kept as it is and allows nothing.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::store::{SessionError, create_private_dir, keep_file, open_private, project_dir};
 use crate::message::Diagnostic;
 use crate::permission::{ActiveGrant, Grant, GrantChange, GrantOrigin, Holder};
+use crate::whole_file::read_plain_text;
 
 /// The most bytes of a file that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -135,12 +136,9 @@ impl Allowed {
 
     /// Returns what the file says; nothing if there is no file.
     fn record(&self) -> Result<Record, String> {
-        let mut text = String::new();
-        match File::open(&self.path) {
+        let text = match read_plain_text(&self.path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Record::default()),
-            opened => opened
-                .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
-                .map_err(|error| format!("cannot read it: {error}"))?,
+            read => read.map_err(|error| format!("cannot read it: {error}"))?,
         };
         let record: Record = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
         if record.project != self.project {

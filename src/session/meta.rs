@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{SessionError, VERSION};
 use crate::message::serialize_path;
+use crate::whole_file::read_plain;
+
+/// Bytes of the file that are read at most.
+const MAX_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMeta {
@@ -55,7 +59,7 @@ impl SessionMeta {
     /// Returns an error if there is no such file, or it is not understood.
     pub fn read(dir: &Path) -> Result<Self, SessionError> {
         let path = dir.join("meta.json");
-        let read = std::fs::read(&path).map_err(|error| SessionError::new(&path, "read", error))?;
+        let read = read_plain(&path, MAX_BYTES).map_err(|error| SessionError::new(&path, "read", error))?;
         serde_json::from_slice(&read).map_err(|error| SessionError::new(&path, "understood", error.into()))
     }
 }

@@ -4,7 +4,6 @@
 //! begins and ends at the border of a record; what is read does not grow with the file, except for a record that is
 //! itself larger than asked for.
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::reader::decode;
 use super::{Record, SessionError};
+use crate::whole_file::open_plain;
 
 /// The largest record that is read; of a larger one, the pieces are no records.
 const MAX_RECORD: u64 = 32 << 20;
@@ -55,7 +55,7 @@ impl PartLine {
 /// is no such file or it may not be read.
 pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<LogPart, SessionError> {
     let error = |error| SessionError::new(path, "read", error);
-    let mut file = File::open(path).map_err(error)?;
+    let mut file = open_plain(path).map_err(error)?;
     let length = file.metadata().map_err(error)?.len();
     let mut size = bytes.max(1);
     loop {

@@ -4,7 +4,6 @@
 //! is never given twice, also when the session is continued; a picture that no folder can keep is held in memory.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +14,7 @@ use super::store::{create_private_dir, write_whole};
 use crate::message::{
     Attachment, Attachments, DOCUMENT_BYTES, FittedPicture, PICTURE_FILE_BYTES, attachment_type, too_large,
 };
+use crate::whole_file::read_plain;
 
 /// Where pictures are kept. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -114,8 +114,7 @@ impl PictureStore {
     /// Returns the bytes of a picture in the session's folder. Blocks.
     pub fn bytes(&self, number: u32) -> Option<Vec<u8>> {
         let path = self.0.folder.as_ref()?.join(number.to_string());
-        let is_fit = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= DOCUMENT_BYTES);
-        is_fit.then(|| std::fs::read(&path).ok()).flatten()
+        read_plain(&path, DOCUMENT_BYTES).ok()
     }
 
     fn read(&self, number: u32) -> Option<Attachment> {
@@ -146,10 +145,7 @@ pub fn read_picture(path: &Path) -> Result<Vec<u8>, String> {
     if facts.len() > PICTURE_FILE_BYTES {
         return Err(too_large(facts.len(), PICTURE_FILE_BYTES));
     }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(unread)?;
-    file.take(PICTURE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
+    read_plain(path, PICTURE_FILE_BYTES).map_err(unread)
 }
 
 /// Returns the file whose presence says that a picture was refused.

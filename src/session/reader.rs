@@ -12,9 +12,10 @@ use serde::de::DeserializeOwned;
 
 use super::{Record, SessionError, VERSION};
 use crate::message::Diagnostic;
+use crate::whole_file::open_plain;
 
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Records<T>, SessionError> {
-    let file = File::open(path).map_err(|error| SessionError::new(path, "read", error))?;
+    let file = open_plain(path).map_err(|error| SessionError::new(path, "read", error))?;
     Ok(Records { path: path.to_path_buf(), lines: Some(BufReader::new(file)), line: 0, bodies: PhantomData })
 }
 

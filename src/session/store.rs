@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::hash::BuildHasher as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -287,8 +287,13 @@ pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
 pub(super) fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    options.mode(0o600);
-    options.open(path)
+    // A pipe in its place must not be waited for.
+    options.mode(0o600).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY);
+    let file = options.open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok(file)
 }
 
 /// Returns `true` if an open file is the one at `path`: it was neither deleted nor moved away.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::{SessionError, create_private_dir, keep_file, project_dir};
 use crate::permission::BroughtItem;
+use crate::whole_file::read_plain_text;
 
 /// The most bytes of a file that is read.
 const MAX_BYTES: u64 = 4 << 20;
@@ -40,8 +41,7 @@ impl TrustedItems {
 
     /// Returns what the user has trusted.
     pub fn read(&self) -> Vec<BroughtItem> {
-        let is_small = std::fs::metadata(&self.path).is_ok_and(|facts| facts.len() <= MAX_BYTES);
-        let text = is_small.then(|| std::fs::read_to_string(&self.path).ok()).flatten().unwrap_or_default();
+        let text = read_plain_text(&self.path, MAX_BYTES).unwrap_or_default();
         let record = toml::from_str::<Record>(&text).ok().filter(|record| record.project == self.project);
         record.map(|record| record.trusted).unwrap_or_default()
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SessionError;
 use crate::message::AgentId;
+use crate::whole_file::read_plain;
 
 /// Bytes of the file that are read at most.
 const MAX_BYTES: u64 = 16 << 20;
@@ -24,9 +25,7 @@ impl Unsent {
     #[must_use]
     pub fn read(dir: &Path) -> Self {
         let path = dir.join(Self::FILE);
-        let is_small = path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_BYTES);
-        let read = is_small.then(|| std::fs::read(&path).ok()).flatten();
-        let unsent = read.map(|bytes| serde_json::from_slice(&bytes));
+        let unsent = read_plain(&path, MAX_BYTES).ok().map(|bytes| serde_json::from_slice(&bytes));
         match unsent {
             Some(Ok(unsent)) => unsent,
             Some(Err(error)) => {

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -15,12 +14,15 @@ use ignore::WalkBuilder;
 use super::view::theme::ThemeFile;
 use crate::app::composer::History;
 use crate::session::{append_line, keep_file};
+use crate::whole_file::{read_plain, read_plain_text};
 
 const MAX_FILES: usize = 200_000;
 /// A longer message, which holds a large paste, is remembered until the program ends only.
 const MAX_ENTRY_BYTES: usize = 100_000;
 /// A history file larger than this is written anew with what is kept of it.
 const MAX_HISTORY_BYTES: u64 = 4 << 20;
+/// Several programs may have written before that is done.
+const MAX_HISTORY_READ: u64 = 64 << 20;
 const MAX_THEMES: usize = 100;
 const MAX_SMALL_BYTES: u64 = 64 << 10;
 
@@ -45,7 +47,7 @@ pub fn list_files(root: &Path) -> Vec<String> {
 
 /// Reads a history file; one that does not exist is empty.
 pub fn load_history(path: &Path) -> Result<History> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_plain(path, MAX_HISTORY_READ) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(History::default()),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
@@ -84,11 +86,5 @@ pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) 
 
 /// Reads a text file; whatever else lies there, such as a pipe, is an error.
 pub(super) fn read_small(path: &Path) -> std::io::Result<String> {
-    let facts = fs::metadata(path)?;
-    if !facts.is_file() || facts.len() > MAX_SMALL_BYTES {
-        return Err(std::io::Error::other("not a file, or larger than 64 KiB"));
-    }
-    let mut text = String::new();
-    fs::File::open(path)?.take(MAX_SMALL_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    read_plain_text(path, MAX_SMALL_BYTES)
 }

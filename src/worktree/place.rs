@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::WorktreeError;
 use crate::temporary::remove_tree;
-use crate::whole_file::{FileRights, replace_whole};
+use crate::whole_file::{FileRights, read_plain, replace_whole};
 
 /// Most characters of a name; two of them and a branch's prefix stay well below what a file system takes.
 const NAME_CHARS: usize = 40;
@@ -25,6 +25,8 @@ const TRIES: usize = 100;
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 const RECORD: &str = "json";
+/// Bytes of a record that are read at most.
+const MAX_RECORD: u64 = 16 << 20;
 const LOCK: &str = "lock";
 
 #[derive(Debug, Clone)]
@@ -148,7 +150,7 @@ impl Claim {
 
     pub(super) fn record(&self, name: &str) -> Result<WorktreeRecord, WorktreeError> {
         let path = self.record_of(name);
-        let json = std::fs::read(&path).map_err(WorktreeError::disk(&path, "read"))?;
+        let json = read_plain(&path, MAX_RECORD).map_err(WorktreeError::disk(&path, "read"))?;
         serde_json::from_slice(&json).map_err(|error| WorktreeError::disk(&path, "understood")(error.into()))
     }
 

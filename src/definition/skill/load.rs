@@ -77,7 +77,7 @@ fn of_fields(reader: &mut Reader<'_>, body: &str, (name, path, dir): (&str, &Pat
     let description = described.unwrap_or_else(|| first_line(&body));
     reader.doubt_slips();
     let idle_fields = reader.idle(&["shell"]);
-    reader.report_idle_of_skill(&idle_fields);
+    reader.report_idle(&idle_fields);
     let fork = is_fork(reader).then(|| SkillFork { agent: reader.text("agent") });
     Some(Skill {
         name: name.to_owned(),

@@ -324,12 +324,9 @@ fn program_connection(parent: &Connection, shown: &str) -> Connection {
 
 /// Says which restrictions of the definition are not kept.
 fn idle_note(definition: &AgentDefinition) -> Option<String> {
-    let restricts = |(key, _): &&(String, String)| key == "permissionMode";
-    let idle: Vec<String> =
-        definition.idle_fields.iter().filter(restricts).map(|(key, _)| format!("`{key}`")).collect();
+    let (_, mode) = definition.idle_fields.iter().find(|(key, _)| key == "permissionMode")?;
     let name = sanitize_line(&definition.name);
-    let have = if idle.len() == 1 { "has" } else { "have" };
-    (!idle.is_empty()).then(|| format!("{name}: {} in its file {have} no effect here.", idle.join(" and ")))
+    Some(format!("{name}: `permissionMode: {mode}` in its file is not supported here; see belvedere agents check."))
 }
 
 fn child_limits(

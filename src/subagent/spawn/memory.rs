@@ -13,6 +13,7 @@ use crate::permission::PermissionMode;
 use crate::subagent::run::report::escape;
 use crate::subagent::spawn::capabilities::{Capabilities, Lists};
 use crate::subagent::tree::Tree;
+use crate::whole_file::open_plain;
 
 /// Lines of the file that reach the prompt.
 const MAX_LINES: usize = 200;
@@ -126,12 +127,9 @@ fn resolved(folder: &Path) -> Option<PathBuf> {
 
 /// Reads the first lines of a regular file.
 fn head(file: &Path) -> Option<String> {
-    if !std::fs::metadata(file).ok()?.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
     let limit = u64::try_from(MAX_BYTES).ok()?;
-    std::fs::File::open(file).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
+    open_plain(file).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
     let is_longer = bytes.len() > MAX_BYTES;
     bytes.truncate(MAX_BYTES);
     let text = String::from_utf8_lossy(&bytes).into_owned();

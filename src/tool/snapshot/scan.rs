@@ -24,12 +24,14 @@ use crate::tool::file::copies::MAX_COPY;
 use crate::tool::file::open_regular;
 use crate::tool::search::ignores::{Ignores, Sieve};
 use crate::tool::search::walk::check_threads;
-use crate::whole_file::{FileRights, replace_whole};
+use crate::whole_file::{FileRights, read_plain, replace_whole};
 
 /// Files of a project that is kept.
 const MAX_FILES: usize = 50_000;
 /// Bytes of them.
 const MAX_BYTES: u64 = 512 << 20;
+/// Bytes of a kept index that are read at most.
+const MAX_INDEX: u64 = 64 << 20;
 /// Ignored entries that are told apart.
 const MAX_IGNORED: usize = 20_000;
 /// How long a look may take.
@@ -177,7 +179,7 @@ impl Scan {
 
     /// Reads it back. Nothing is returned of a file that is not whole.
     pub(super) fn of_index(path: &Path) -> Option<Self> {
-        let bytes = std::fs::read(path).ok()?;
+        let bytes = read_plain(path, MAX_INDEX).ok()?;
         let mut fields = bytes.strip_suffix(b"\0")?.split(|byte| *byte == 0);
         if fields.next()? != MAGIC.as_bytes() {
             return None;

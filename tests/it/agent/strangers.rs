@@ -70,7 +70,7 @@ async fn what_of_a_file_is_not_kept_is_said_when_the_agent_starts() {
     let events = format!("{:?}", session.quit().await);
     for words in [
         "kind is a project agent and may not raise effort to `max`; using `high`.",
-        "kind: `permissionMode` in its file has no effect here.",
+        "kind: `permissionMode: dontAsk` in its file is not supported here; see belvedere agents check.",
     ] {
         assert!(events.contains(words), "no {words:?} in {events}");
     }

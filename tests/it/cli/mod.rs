@@ -6,6 +6,7 @@ mod doctor;
 mod form;
 mod import;
 mod new;
+mod odd_files;
 mod shell;
 mod show;
 mod tiers;

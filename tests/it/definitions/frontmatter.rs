@@ -99,7 +99,7 @@ fn values_without_a_meaning_fall_back_with_a_word() {
         assert_eq!(agent(&field(line)).model.as_deref(), model);
         assert!(errors(&field(line)).is_empty());
     }
-    for line in ["model: the best one", "maxTurns: many", "maxTurns: 0", "maxTurns: -3", "tools: 7"] {
+    for line in ["model: the best one", "effort: 9000", "autoCompactWindow: -3", "tools: 7"] {
         let text = field(line);
         assert_eq!(errors(&text).len(), 1, "{line}");
         assert_eq!((agent(&text).model, agent(&text).max_turns), (None, None), "{line}");

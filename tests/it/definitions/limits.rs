@@ -1,6 +1,6 @@
 //! Heads with a slip in what they keep from an agent: none of them widens.
 
-use belvedere::definition::{AgentDefinition, ToolsField};
+use belvedere::definition::{AgentDefinition, Isolation, ToolsField};
 use belvedere::permission::PermissionMode;
 
 use super::read;
@@ -99,4 +99,68 @@ fn what_is_to_be_blocked_is_blocked_in_every_spelling() {
     }
     let free = of("description: x\npermissionMode: inherit").unwrap();
     assert_eq!(free.permission_mode, None);
+}
+
+#[test]
+fn a_limit_or_a_place_of_its_own_that_is_not_understood_is_never_none() {
+    for line in [
+        "maxTurns: many",
+        "maxTurns: 0",
+        "maxTurns: -1",
+        "maxTurns: 2.5",
+        "maxTurns: [3]",
+        "maxTurns: {a: 1}",
+        "maxTurns: true",
+        "maxTurns: 99999999999",
+        "max-turns: 5 turns",
+        "max_turns: ten",
+        "maxExecutionTimeMs: soon",
+        "maxExecutionTimeMs: 90s",
+        "isolation: [worktree]",
+        "isolation: {worktree: true}",
+        "isolation: a work tree",
+        "isolation: ../tree",
+        "isolation: true",
+    ] {
+        let parsed = read(&format!("---\nname: a\ndescription: x\n{line}\n---\nYou look.\n"));
+        assert!(parsed.definition.is_none(), "{line}");
+        let lost = parsed.diagnostics.iter().find(|known| known.loses_guard && known.line == Some(4));
+        let known = lost.unwrap_or_else(|| panic!("{line}: {:?}", parsed.diagnostics));
+        assert!(known.message.contains("File skipped."), "{line}: {known}");
+    }
+    for (line, turns) in
+        [("maxTurns: 5", Some(5)), ("maxTurns: \"5\"", Some(5)), ("maxTurns:", None), ("color: red", None)]
+    {
+        let agent = of(&format!("description: x\n{line}")).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(agent.max_turns, turns, "{line}");
+    }
+    for (line, place) in [
+        ("isolation: none", None),
+        ("isolation: false", None),
+        ("isolation:", None),
+        ("isolation: Worktree", Some("worktree")),
+        ("isolation: \" worktree \"", Some("worktree")),
+        // Where there is no such launcher, the agent is refused.
+        ("isolation: big", Some("big")),
+    ] {
+        let agent = of(&format!("description: x\n{line}")).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(agent.isolation.as_ref().map(Isolation::name), place, "{line}");
+    }
+}
+
+#[test]
+fn a_mode_of_another_program_gives_no_more_than_the_one_in_its_place() {
+    for (mode, known) in [
+        ("dontAsk", Some(PermissionMode::Default)),
+        ("DONTASK", Some(PermissionMode::Default)),
+        ("manual", Some(PermissionMode::Default)),
+        ("delegate", Some(PermissionMode::Plan)),
+        ("auto", None),
+    ] {
+        let parsed = read(&format!("---\nname: a\ndescription: x\npermissionMode: {mode}\n---\nYou look.\n"));
+        assert_eq!(parsed.definition.unwrap().permission_mode, known, "{mode}");
+        let words = format!("{:?}", parsed.diagnostics);
+        let instead = known.map_or("using the session's mode".to_owned(), |mode| format!("using `{mode}`"));
+        assert!(words.contains("is not supported") && words.contains(&instead), "{words}");
+    }
 }

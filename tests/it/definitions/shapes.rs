@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use belvedere::definition::{AgentDefinition, MemoryScope, NamedServer, Parsed, Source, Tier, ToolsField, read_file};
 use belvedere::message::Effort;
+use belvedere::permission::PermissionMode;
 use proptest::prelude::*;
 
 /// Words that a diagnostic holds, each at a line; none for a faultless file.
@@ -78,10 +79,9 @@ const ODDITIES: [(&str, &str, &str, Errors); 8] = [
         "You review",
         &[
             "4: unknown permission mode",
-            "5: `maxTurns: many` is not a positive whole number",
-            "6: `9000` is not an effort",
-            "7: `memory: everywhere` is not supported",
-            "8: `tools` must be a list",
+            "5: `9000` is not an effort",
+            "6: `memory: everywhere` is not supported",
+            "7: `tools` must be a list",
         ],
     ),
     ("latin-1", "latin-1", "Du pr\u{fffd}fst.", &["3: not valid UTF-8"]),
@@ -90,7 +90,8 @@ const ODDITIES: [(&str, &str, &str, Errors); 8] = [
 ];
 
 /// Files that cannot be used, and why.
-const BROKEN: [(&str, &str); 9] = [
+const BROKEN: [(&str, &str); 10] = [
+    ("no-number", "3: `maxTurns: many` is not a positive whole number"),
     ("deep", "4: the frontmatter is not valid YAML"),
     ("empty", "1: the file is empty"),
     ("nameless", "1: no `name`, so this is not an agent. To make it one, add a name, such as `name: nameless`"),
@@ -219,7 +220,10 @@ fn fields_of_the_fixtures_have_the_values_their_authors_meant() {
         (agent.max_turns, agent.effort, agent.memory),
         (Some(7), Some(Effort::High), Some(MemoryScope::Project))
     );
-    assert_eq!((agent.initial_prompt.as_deref(), agent.permission_mode), (Some("Say hello."), None));
+    assert_eq!(
+        (agent.initial_prompt.as_deref(), agent.permission_mode),
+        (Some("Say hello."), Some(PermissionMode::Default))
+    );
     assert_eq!(agent.skills, ["a", "b"]);
     let idle: Vec<String> = agent.idle_fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(idle.join(" "), "permissionMode=dontAsk");
