@@ -265,7 +265,7 @@ async fn attempt(
         Ok(prepared) => prepared,
         Err(output) => return Attempt::NotRun(output),
     };
-    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind()).named(plan.named).lasting(plan.lasting);
+    let access = plan.access_of(tool);
     let is_first = matches!(before, Before::Nothing);
     if is_first && agent.permissions.outside_if_allowed(&access).is_some() {
         return Attempt::Outside;

@@ -17,7 +17,7 @@ use super::run::Run;
 use super::searching;
 use super::{Agent, Status, ToolEvent};
 use crate::message::{ResultPart, ToolCall, ToolResult, attachment_type, without_speakers};
-use crate::permission::{PermissionMode, ToolKind};
+use crate::permission::ToolKind;
 use crate::tool::{Concurrency, FileChange, SandboxUse, ToolContext, ToolOutput, bound_text};
 
 /// Smallest time between two looks at a running tool's output.
@@ -169,10 +169,7 @@ pub(super) fn context_of(run: &Run<'_>, call_id: &str, progress: watch::Sender<S
         service_search: None,
         reads_documents: agent.provider.reads_documents() && agent.model.sees != Some(false),
         background: run.commands.clone(),
-        sandbox: match agent.permissions.mode() {
-            PermissionMode::Plan => SandboxUse::ReadOnly,
-            _ => SandboxUse::ReadWrite,
-        },
+        sandbox: SandboxUse::of_mode(agent.permissions.mode()),
     }
 }
 

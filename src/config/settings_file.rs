@@ -144,7 +144,8 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn note(&mut self, key: &str, words: &str) {
-        let error = Diagnostic::in_file(self.path, sanitize_line(&format!("`{key}` {words}.")).into_owned());
+        let end = if words.ends_with('?') { "" } else { "." };
+        let error = Diagnostic::in_file(self.path, sanitize_line(&format!("`{key}` {words}{end}")).into_owned());
         self.errors.push(match json::offset_of(self.text, key) {
             Some(at) => error.at(self.text, at),
             None => error,

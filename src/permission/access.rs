@@ -1,6 +1,6 @@
 //! What a tool call would touch.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +115,24 @@ pub enum AccessKind {
         /// Whether the server says that the tool only reads. It is a stranger's word.
         only_reads: bool,
     },
+}
+
+impl AccessKind {
+    /// Returns the path of an access to files, and whether it is written to.
+    pub(super) fn path(&self) -> Option<(&Path, bool)> {
+        match self {
+            Self::Read { path } => Some((path, false)),
+            Self::Write { path } => Some((path, true)),
+            Self::Nothing
+            | Self::Execute { .. }
+            | Self::Reach { .. }
+            | Self::Fetch { .. }
+            | Self::Search { .. }
+            | Self::Call { .. }
+            | Self::Start { .. }
+            | Self::Skill { .. } => None,
+        }
+    }
 }
 
 /// What a command is kept to when it runs.

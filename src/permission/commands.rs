@@ -1,36 +1,11 @@
 //! The commands of a shell line where one is allowed, or read: without what only wraps them.
 //!
-//! Owns the wrappers that add nothing to what they run. Leaves the line to `line` and what may run to `rule`. Invariant: a line
+//! Owns taking those wrappers away. Leaves the line to `line`, which wrappers these are to `table` and what may run to `rule`. Invariant: a line
 //! that does more than its commands is none of these.
 
-use super::line::{ShellCommand, ShellLine};
+use super::line::{ShellCommand, ShellLine, inner_of};
 use super::syntax::{Form, Word};
 use super::table::table;
-
-/// A program that runs the words after its options and does nothing else.
-struct Wrapper {
-    name: &'static str,
-    /// Letters of options with a value, in the same word or the next.
-    valued: &'static str,
-    /// Options that stand alone.
-    alone: &'static [&'static str],
-    /// How long options with a value in the same word begin.
-    long: &'static [&'static str],
-}
-
-const WRAPPERS: [Wrapper; 6] = [
-    Wrapper {
-        name: "timeout",
-        valued: "ks",
-        alone: &["-v", "--foreground", "--preserve-status", "--verbose"],
-        long: &["--kill-after=", "--signal="],
-    },
-    Wrapper { name: "nice", valued: "n", alone: &[], long: &["--adjustment="] },
-    Wrapper { name: "stdbuf", valued: "ioe", alone: &[], long: &["--input=", "--output=", "--error="] },
-    Wrapper { name: "nohup", valued: "", alone: &[], long: &[] },
-    Wrapper { name: "time", valued: "", alone: &["-p"], long: &[] },
-    Wrapper { name: "command", valued: "", alone: &[], long: &[] },
-];
 
 /// Whether a program is known by its name alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,36 +60,19 @@ fn unwrapped(mut words: Vec<Word>, naming: Naming) -> Vec<Word> {
 
 /// Returns where the command begins that the first word runs, if it does nothing else.
 fn wrapped_at(words: &[Word], naming: Naming) -> Option<usize> {
-    let (name, rest) = words.split_first()?;
-    let is_called = |wrapper: &&Wrapper| match naming {
-        Naming::Loose => base_name(&name.text).eq_ignore_ascii_case(wrapper.name),
-        Naming::Exact => name.text == wrapper.name,
+    let name = words.first()?.text.as_str();
+    let name = match naming {
+        Naming::Loose => base_name(name).to_ascii_lowercase(),
+        Naming::Exact => name.to_owned(),
     };
-    let wrapper = WRAPPERS.iter().find(is_called)?;
-    let mut at = 0;
-    while let Some(option) = rest.get(at).filter(|word| word.text.starts_with('-')) {
-        if option.text == "--" {
-            at += 1;
-            break;
-        }
-        at += words_of_option(wrapper, &option.text)?;
-    }
-    if wrapper.name == "timeout" {
-        rest.get(at).filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))?;
-        at += 1;
-    }
-    let is_clear = rest.get(..at)?.iter().all(|word| word.form == Form::Literal);
-    (is_clear && at < rest.len()).then_some(at + 1)
-}
-
-/// Returns how many words an option takes; `None` if that is not known.
-fn words_of_option(wrapper: &Wrapper, option: &str) -> Option<usize> {
-    let is_priority = wrapper.name == "nice" && option[1..].chars().all(|c| c.is_ascii_digit());
-    if is_priority || wrapper.alone.contains(&option) || wrapper.long.iter().any(|long| option.starts_with(long)) {
-        return Some(1);
-    }
-    let letter = option.strip_prefix('-')?;
-    letter.starts_with(|c| wrapper.valued.contains(c)).then_some(if letter.len() == 1 { 2 } else { 1 })
+    let wrapper = table().plain_wrapper(&name)?;
+    let inner = inner_of(words, wrapper).filter(|inner| inner.runs && inner.at < words.len())?;
+    let before = words.get(1..inner.at)?;
+    let is_clear = before.iter().all(|word| word.form == Form::Literal);
+    // The only operand is a time.
+    let is_time = |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit());
+    let has_operands = wrapper.operands == 0 || before.last().is_some_and(is_time);
+    (is_clear && has_operands).then_some(inner.at)
 }
 
 /// Returns the last part of a program's path.

@@ -95,19 +95,9 @@ impl Fence {
     /// Returns the access as if the checkout were the project: what rules, grants and modes say of the project's files
     /// holds for it.
     pub(super) fn translated<'a>(&self, access: &'a Access) -> Cow<'a, Access> {
-        let there = |path: &PathBuf| self.in_project(path);
-        let kind = match &access.kind {
-            AccessKind::Read { path } => there(path).map(|path| AccessKind::Read { path }),
-            AccessKind::Write { path } => there(path).map(|path| AccessKind::Write { path }),
-            AccessKind::Nothing
-            | AccessKind::Execute { .. }
-            | AccessKind::Reach { .. }
-            | AccessKind::Fetch { .. }
-            | AccessKind::Search { .. }
-            | AccessKind::Call { .. }
-            | AccessKind::Start { .. }
-            | AccessKind::Skill { .. } => None,
-        };
+        let there = access.kind.path().and_then(|(path, writes)| Some((self.in_project(path)?, writes)));
+        let kind =
+            there.map(|(path, writes)| if writes { AccessKind::Write { path } } else { AccessKind::Read { path } });
         kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access { kind, ..access.clone() }))
     }
 }

@@ -392,14 +392,14 @@ fn is_known_script(file: &Word) -> bool {
 }
 
 /// Where the command of a wrapper begins.
-struct Inner {
-    at: usize,
+pub(super) struct Inner {
+    pub(super) at: usize,
     /// Whether it is run, and not only shown.
-    runs: bool,
+    pub(super) runs: bool,
 }
 
 /// Finds the command that a wrapper runs; `None` if its options are not understood.
-fn inner_of(words: &[Word], wrapper: &Wrapper) -> Option<Inner> {
+pub(super) fn inner_of(words: &[Word], wrapper: &Wrapper) -> Option<Inner> {
     let (mut at, mut runs) = (1, true);
     while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
         let text = word.text.as_str();

@@ -317,18 +317,12 @@ impl Permissions {
 
     /// Returns `true` if an access stays within the agent's own folder.
     fn is_own(&self, access: &Access) -> bool {
-        self.own_folder.as_ref().is_some_and(|folder| match &access.kind {
-            AccessKind::Read { path } => folder.contains(path),
-            AccessKind::Write { path } => folder.is_plain_file(path),
-            AccessKind::Nothing
-            | AccessKind::Execute { .. }
-            | AccessKind::Reach { .. }
-            | AccessKind::Fetch { .. }
-            | AccessKind::Search { .. }
-            | AccessKind::Call { .. }
-            | AccessKind::Start { .. }
-            | AccessKind::Skill { .. } => false,
-        })
+        let inside = self.own_folder.as_ref().zip(access.kind.path());
+        inside.is_some_and(
+            |(folder, (path, writes))| {
+                if writes { folder.is_plain_file(path) } else { folder.contains(path) }
+            },
+        )
     }
 
     /// Returns the access as rules, grants and modes know it: in the project's own paths.

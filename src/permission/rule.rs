@@ -238,18 +238,10 @@ impl Rule {
     /// Returns `true` if this is about the tool of an access, or about all of its kind.
     pub(super) fn is_about(&self, access: &Access) -> bool {
         self.names(&access.tool)
-            || match &access.kind {
-                AccessKind::Read { .. } => self.tool.eq_ignore_ascii_case("Read"),
-                AccessKind::Write { .. } => self.tool.eq_ignore_ascii_case("Edit"),
-                AccessKind::Nothing
-                | AccessKind::Execute { .. }
-                | AccessKind::Reach { .. }
-                | AccessKind::Fetch { .. }
-                | AccessKind::Search { .. }
-                | AccessKind::Call { .. }
-                | AccessKind::Start { .. }
-                | AccessKind::Skill { .. } => false,
-            }
+            || access
+                .kind
+                .path()
+                .is_some_and(|(_, writes)| self.tool.eq_ignore_ascii_case(if writes { "Edit" } else { "Read" }))
     }
 
     /// Returns `true` if a list that holds this entry lets the access through.
@@ -370,20 +362,10 @@ impl Rule {
         let writes = self.kind == ToolKind::Write;
         // A link has two names.
         let named = |path: &Path| is_below(globs, path) || access.named.as_ref().is_some_and(|it| is_below(globs, it));
-        let is_hit = match &access.kind {
-            AccessKind::Write { path } => writes && named(path),
-            AccessKind::Read { path } => {
-                !writes && (named(path) || (access.looks_below && reaches_below(&globs[0], path)))
-            }
-            AccessKind::Nothing
-            | AccessKind::Execute { .. }
-            | AccessKind::Reach { .. }
-            | AccessKind::Fetch { .. }
-            | AccessKind::Search { .. }
-            | AccessKind::Call { .. }
-            | AccessKind::Start { .. }
-            | AccessKind::Skill { .. } => false,
-        };
+        let is_hit = access.kind.path().is_some_and(|(path, is_written)| {
+            let is_searched = !is_written && access.looks_below && reaches_below(&globs[0], path);
+            is_written == writes && (named(path) || is_searched)
+        });
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }
 

@@ -22,6 +22,8 @@ pub(super) struct CommandTable {
     launchers: BTreeMap<String, Vec<String>>,
     quiet: Quiet,
     wrapper: Vec<Wrapper>,
+    /// Those that add nothing to what they run, with the options of which that is so.
+    plain_wrapper: Vec<Wrapper>,
     readers: Vec<String>,
     options: Vec<OptionRow>,
     free: Vec<OptionRow>,
@@ -146,6 +148,10 @@ impl CommandTable {
 
     pub(super) fn wrapper(&self, name: &str) -> Option<&Wrapper> {
         self.wrapper.iter().find(|wrapper| wrapper.name == name)
+    }
+
+    pub(super) fn plain_wrapper(&self, name: &str) -> Option<&Wrapper> {
+        self.plain_wrapper.iter().find(|wrapper| wrapper.name == name)
     }
 
     pub(super) fn is_launcher(&self, name: &str, word: &str) -> bool {

@@ -2,24 +2,17 @@
 //!
 //! Owns turning an entry such as `Bash(git push)` into what a call would touch. Leaves the decision to `permission`.
 
-use std::sync::Arc;
-
 use anyhow::{Context as _, anyhow, bail};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::permissions::{self, MadeOf, Rights};
 use super::{Bootstrap, ConfiguredServers, SessionHandles};
 use crate::agent::Sink;
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::{canonical_name, sanitize_line};
-use crate::permission::{Access, AccessKind, Decision, PermissionMode, RuleNotice, ToolKind};
+use crate::permission::{Access, AccessKind, Decision, RuleNotice, ToolKind};
 use crate::session::Secrets;
 use crate::subagent::AGENT_TOOL;
-use crate::tool::{Args, CommandHost, Freshness, SandboxUse, ToolContext, known_tools};
-
-/// Characters that a tool would get; no tool is run.
-const RESULT_CHARS: usize = 1_000;
+use crate::tool::{Args, ToolContext, known_tools};
 
 /// What would become of a call by the main agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,26 +167,11 @@ async fn prepared(
 ) -> anyhow::Result<Access> {
     let tool = rights.tools.find(name).with_context(|| format!("every use of {name} is denied here"))?;
     let place = &bootstrap.place;
-    let context = ToolContext {
-        call_id: String::new(),
-        cwd: place.cwd.clone(),
-        project: place.project.clone(),
-        origin: place.origin.clone(),
-        cancel: CancellationToken::new(),
-        progress: watch::channel(String::new()).0,
-        result_chars: RESULT_CHARS,
-        freshness: Arc::new(Freshness::default()),
-        sandbox: match rights.permissions.mode() {
-            PermissionMode::Plan => SandboxUse::ReadOnly,
-            _ => SandboxUse::ReadWrite,
-        },
-        hosts: Vec::new(),
-        service_search: None,
-        reads_documents: false,
-        background: CommandHost::default(),
-    };
+    let folders = [place.cwd.clone(), place.project.clone(), place.origin.clone()];
+    let context = ToolContext::for_check(folders, rights.permissions.mode());
     let args: Args = [(key.to_owned(), value.into())].into_iter().collect();
     let prepared = tool.parse(&args).prepare(&context).await;
     let prepared = prepared.map_err(|output| anyhow!("{}", output.summary))?;
-    Ok(Access::new(tool.name(), prepared.plan.access.clone()).named(prepared.plan.named.clone()))
+    // What nothing brings back depends on what a session keeps.
+    Ok(prepared.plan.access_of(tool.as_ref()).lasting(None))
 }

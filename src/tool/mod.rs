@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::search::ignores::Ignores;
 use crate::message::{FileDiff, HostPort, INTERRUPTED, LoadedSkill, ResultPart, ToolSpec};
-use crate::permission::{AccessKind, Preview, ToolKind};
+use crate::permission::{Access, AccessKind, PermissionMode, Preview, ToolKind};
 
 mod background;
 mod bash;
@@ -224,6 +224,13 @@ impl Plan {
         Self { access, preview: None, failure: None, named: None, lasting: None, unsandboxed: None }
     }
 
+    /// Returns what the call of a tool would touch.
+    #[must_use]
+    pub fn access_of(&self, tool: &dyn AnyTool) -> Access {
+        let access = Access::new(tool.name(), self.access.clone()).of_kind(tool.kind());
+        access.named(self.named.clone()).lasting(self.lasting.clone())
+    }
+
     /// Returns the plan of a call that touches nothing outside the conversation.
     #[must_use]
     pub fn free() -> Self {
@@ -272,7 +279,36 @@ pub enum SandboxUse {
     ReadWrite,
 }
 
+impl SandboxUse {
+    /// Returns the sandbox of what an agent in this mode does.
+    #[must_use]
+    pub fn of_mode(mode: PermissionMode) -> Self {
+        if mode == PermissionMode::Plan { Self::ReadOnly } else { Self::ReadWrite }
+    }
+}
+
 impl ToolContext {
+    /// Returns the surroundings of a call that is only prepared, to see what it would touch. The folders are where it would run,
+    /// its project and the session's.
+    #[must_use]
+    pub fn for_check([cwd, project, origin]: [Arc<PathBuf>; 3], mode: PermissionMode) -> Self {
+        Self {
+            call_id: String::new(),
+            cwd,
+            project,
+            origin,
+            cancel: CancellationToken::new(),
+            progress: watch::channel(String::new()).0,
+            result_chars: 0,
+            freshness: Arc::default(),
+            sandbox: SandboxUse::of_mode(mode),
+            hosts: Vec::new(),
+            service_search: None,
+            reads_documents: false,
+            background: CommandHost::default(),
+        }
+    }
+
     /// Returns an error, which is what the model reads, if the agent was stopped.
     fn check_cancelled(&self) -> Result<(), ToolOutput> {
         if self.cancel.is_cancelled() { Err(ToolOutput::error(INTERRUPTED)) } else { Ok(()) }
