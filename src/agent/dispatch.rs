@@ -77,6 +77,11 @@ pub(super) async fn refuse(run: &Run<'_>, calls: &[ToolCall], why: Status) -> Ve
         Status::WrappedUp => "Not run: you were asked to report.",
         _ => TOOL_LIMIT,
     };
+    answer_unrun(run, calls, why).await
+}
+
+/// Answers calls without running them, and says why.
+pub(super) async fn answer_unrun(run: &Run<'_>, calls: &[ToolCall], why: &str) -> Vec<ToolResult> {
     let mut all = Dispatched::default();
     pass_over(run, calls, why, &mut all).await;
     all.results

@@ -2,7 +2,7 @@
 //!
 //! Owns the [`Agent`] value, its events, and the driver [`run`]. Leaves spawning of subagents to `subagent`, and the
 //! meaning of events on a screen to the front ends. Invariants: main agent and subagent differ in values only; the
-//! decisions are pure (`turn`); whatever ends a run, the transcript it returns is valid.
+//! decisions are pure (`turn`, `step`); whatever ends a run, the transcript it returns is valid.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,13 +34,16 @@ mod hooks;
 mod inbox;
 mod open_run;
 mod outcome;
+mod repetition;
 mod run;
 mod searching;
 mod shown;
 mod sink;
 mod skill;
 mod spawn;
+pub mod step;
 mod stream;
+mod text_calls;
 pub mod turn;
 mod watchdog;
 mod worktrees;

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::budget::{BudgetReservation, Reserved, estimator};
 use super::run::Run;
+use super::text_calls::{MarkupGate, recover};
 use super::turn::{Delta, Turn, TurnBuilder};
 use super::{Cancel, EventKind, Hold, StopCause, TurnEvent};
 use crate::message::format::millis;
@@ -86,10 +87,11 @@ pub(super) async fn reply(
         };
         let answer = run.watchdog.asking(once(run, &call, stop, &mut permit)).await;
         let (error, builder) = match answer.counted(reservation.asked(), &call.request) {
-            Ended::Whole(builder) => {
+            Ended::Whole(builder, held) => {
                 permit.succeeded();
-                let mut turn = builder.finish(agent.id, ids);
+                let mut turn = recover(builder.finish(agent.id, ids), agent, &call.request, ids);
                 turn.message.set_origin(call.provider.name(), &call.request.model);
+                emit_held(run, &call, held, &turn).await;
                 return ModelReply::Whole(turn);
             }
             Ended::Cut(builder) => return ModelReply::Cut(builder.cut()),
@@ -144,6 +146,15 @@ pub(super) async fn reply(
             () = pause => {}
         }
         return ModelReply::Cut(TurnBuilder::default().cut());
+    }
+}
+
+/// Emits the text that was held back, unless it was a call.
+async fn emit_held(run: &Run<'_>, call: &ModelCall<'_>, held: String, turn: &Turn) {
+    if call.deltas == Deltas::Shown && !held.is_empty() && turn.message.text().ends_with(held.trim_end()) {
+        let mut merged = MergedDeltas::default();
+        merged.add(run, Delta::Text(held)).await;
+        merged.finish(run).await;
     }
 }
 
@@ -221,7 +232,8 @@ fn jitter(agent: AgentId, attempt: u32) -> f64 {
 }
 
 enum Ended {
-    Whole(TurnBuilder),
+    /// With the text that was held back.
+    Whole(TurnBuilder, String),
     Cut(TurnBuilder),
     Failed(ProviderError, TurnBuilder),
 }
@@ -232,7 +244,7 @@ impl Ended {
     fn counted(mut self, asked: u64, request: &Request) -> Self {
         match &mut self {
             Self::Failed(_, builder) if builder.is_untouched() => {}
-            Self::Whole(builder) | Self::Cut(builder) | Self::Failed(_, builder) => {
+            Self::Whole(builder, _) | Self::Cut(builder) | Self::Failed(_, builder) => {
                 builder.forget_impossible(estimator::bytes(request), request.max_output_tokens);
                 builder.estimate_missing(asked);
             }
@@ -255,7 +267,8 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
         Err(error) => return Ended::Failed(error, builder),
     };
     permit.answered();
-    let mut merged = MergedDeltas::default();
+    let (mut merged, mut gate) = (MergedDeltas::default(), MarkupGate::default());
+    let has_tools = !call.request.tools.is_empty();
     let mut spared = false;
     let mut last_delta = Instant::now();
     let ended = loop {
@@ -272,12 +285,17 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
             () = sleep_until(last_delta + SPARED_PAUSE), if spared => break Ended::Cut(builder),
             () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(run).await,
             event = stream.next() => match event {
-                None => break Ended::Whole(builder),
+                None => break Ended::Whole(builder, String::new()),
                 Some(Err(error)) => break Ended::Failed(error, builder),
                 Some(Ok(event)) => {
                     last_delta = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
-                    let delta = builder.push(event);
+                    let delta = builder.push(event).and_then(|delta| match delta {
+                        Delta::Text(text) if has_tools => {
+                            Some(Delta::Text(gate.push(&text))).filter(|shown| *shown != Delta::Text(String::new()))
+                        }
+                        delta => Some(delta),
+                    });
                     builder.arrived(sent.elapsed());
                     if let Some(delta) = delta.filter(|_| call.deltas == Deltas::Shown) {
                         merged.add(run, delta).await;
@@ -292,8 +310,17 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
             },
         }
     };
+    let (open, held) = gate.finish();
+    let is_whole = matches!(ended, Ended::Whole(..));
+    let rest = if is_whole { open } else { open + &held };
+    if call.deltas == Deltas::Shown && !rest.is_empty() {
+        merged.add(run, Delta::Text(rest)).await;
+    }
     merged.finish(run).await;
-    ended
+    match ended {
+        Ended::Whole(builder, _) => Ended::Whole(builder, held),
+        ended => ended,
+    }
 }
 
 /// Deltas of one kind that wait to be emitted.

@@ -1,6 +1,6 @@
-//! The loop's decisions, pure: stream events in, a message out; a message in, the next step out.
+//! From stream events to a message, pure.
 //!
-//! Owns how deltas become a message and what follows from it. Leaves all waiting to `run`. Invariant: no I/O, no
+//! Owns how deltas become a message. Leaves all waiting to `stream`, and what follows from a message to `step`. Invariant: no I/O, no
 //! clock; whatever a provider sends, the message that comes out has tool calls with unique, non-empty ids.
 
 use std::collections::{HashMap, HashSet};
@@ -17,6 +17,8 @@ pub struct Turn {
     pub stop: Option<StopReason>,
     /// How long the first of the reply took, from the request that it answers.
     pub latency: Option<Duration>,
+    /// Whether its text holds what might be meant as a tool call and was not taken as one.
+    pub has_unclear_call: bool,
 }
 
 impl Turn {
@@ -164,7 +166,13 @@ impl TurnBuilder {
                 }
             }
         }
-        Turn { message: AssistantMessage::new(content), usage: self.usage, stop: self.stop, latency: self.latency }
+        Turn {
+            message: AssistantMessage::new(content),
+            usage: self.usage,
+            stop: self.stop,
+            latency: self.latency,
+            has_unclear_call: false,
+        }
     }
 
     /// Returns what arrived of a reply that was cut off: its text. Calls that never ran, and reasoning without its
@@ -178,7 +186,13 @@ impl TurnBuilder {
             }
         }
         content.retain(|block| matches!(block, Block::Text { .. }));
-        Turn { message: AssistantMessage::new(content), usage: self.usage, stop: None, latency: self.latency }
+        Turn {
+            message: AssistantMessage::new(content),
+            usage: self.usage,
+            stop: None,
+            latency: self.latency,
+            has_unclear_call: false,
+        }
     }
 }
 
@@ -208,7 +222,7 @@ fn written(event: &StreamEvent) -> usize {
 }
 
 /// Returns the provider's id, or one of our own where it is missing or was used before.
-fn unique_id(agent: AgentId, id: &str, ids: &mut HashSet<String>) -> String {
+pub(super) fn unique_id(agent: AgentId, id: &str, ids: &mut HashSet<String>) -> String {
     let mut candidate = id.to_owned();
     let mut number = ids.len();
     while candidate.is_empty() || ids.contains(&candidate) {
@@ -217,52 +231,4 @@ fn unique_id(agent: AgentId, id: &str, ids: &mut HashSet<String>) -> String {
     }
     ids.insert(candidate.clone());
     candidate
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// Run these calls and send their results.
-    Tools(Vec<ToolCall>),
-    /// Send the conversation again so that the model goes on, with these words if any.
-    Continue(Option<&'static str>),
-    Finish,
-    /// The conversation fills the model's context.
-    Full,
-    /// The run cannot go on; the text says why.
-    Fail(String),
-}
-
-/// Words for a model whose reply filled the output cap.
-const GO_ON: &str = "Your reply was cut off by the limit on output tokens. Go on exactly where it stopped.";
-
-/// Words for a model whose reply filled the context.
-pub(super) const FULL: &str = "Your reply was cut off because the conversation filled the context. It was shortened. Go on exactly \
-                               where you stopped.";
-
-/// How often a reply may be cut off by the output cap before the run counts as failed.
-pub const MAX_CONTINUATIONS: u32 = 3;
-
-/// Decides what follows from a reply. `continuations` counts how often the model was already asked to go on.
-pub fn next_step(turn: &Turn, continuations: u32) -> Step {
-    let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
-    // What was begun before a refusal was not meant to be done; and of a call that is cut off again and again there is
-    // nothing to mend.
-    let is_hopeless = turn.has_only_cut_calls() && continuations >= MAX_CONTINUATIONS;
-    if !calls.is_empty() && turn.stop != Some(StopReason::Refusal) && !is_hopeless {
-        return Step::Tools(calls);
-    }
-    match &turn.stop {
-        Some(StopReason::PauseTurn) if continuations < MAX_CONTINUATIONS => Step::Continue(None),
-        Some(StopReason::MaxTokens) if continuations < MAX_CONTINUATIONS => Step::Continue(Some(GO_ON)),
-        Some(StopReason::MaxTokens | StopReason::PauseTurn) => {
-            let times = continuations + 1;
-            Step::Fail(format!("The reply was cut off {times} times by the output token limit. Ask for less at once."))
-        }
-        Some(StopReason::Refusal) => Step::Fail("The model declined to answer. Rephrase the request.".to_owned()),
-        Some(StopReason::ContextWindow) => Step::Full,
-        Some(StopReason::Other(reason)) if turn.message.is_empty() => {
-            Step::Fail(format!("The model stopped without an answer ({reason})."))
-        }
-        _ => Step::Finish,
-    }
 }

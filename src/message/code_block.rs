@@ -8,6 +8,11 @@ pub struct CodeBlocks {
 }
 
 impl CodeBlocks {
+    /// Returns `true` if the next line stands in a block.
+    pub fn is_open(&self) -> bool {
+        self.fence.is_some()
+    }
+
     /// Takes the next line. Returns `true` if it is a fence or stands between two.
     pub fn take_line(&mut self, line: &str) -> bool {
         let body = line.trim_start_matches(' ');

@@ -180,6 +180,8 @@ pub struct Model {
     pub context_window: Option<u64>,
     /// Cap on output tokens of one response to ask for.
     pub max_output_tokens: u32,
+    /// Cap to ask for at most, once replies were cut off: more than that only where it is not known what the model bears.
+    pub most_output_tokens: u32,
     pub price: Option<Price>,
     /// The most effort it can be asked for; `None` if it cannot be asked.
     pub max_effort: Option<Effort>,

@@ -15,6 +15,8 @@ use crate::message::{Effort, ModelSizes, ProviderRow};
 
 /// Cap on output tokens for a model that is not in the catalog.
 pub const DEFAULT_OUTPUT: u32 = 8_192;
+/// The same once its replies were cut off there.
+const MOST_OUTPUT: u32 = 32_768;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,6 +103,7 @@ impl Model {
             display: name.to_owned(),
             context_window: None,
             max_output_tokens: DEFAULT_OUTPUT,
+            most_output_tokens: DEFAULT_OUTPUT,
             price: Some(Price::FREE),
             max_effort: None,
             takes_xhigh: true,
@@ -127,6 +130,7 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         // A local server runs the model in the context its owner has set up.
         context_window: entry.filter(|_| !row.local).map(|entry| entry.context),
         max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
+        most_output_tokens: entry.map_or(MOST_OUTPUT, |entry| entry.output),
         price: if is_free {
             Some(Price::FREE)
         } else {

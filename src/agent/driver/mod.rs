@@ -5,9 +5,11 @@ mod hooks;
 mod judge;
 mod memory;
 mod refused;
+mod reply;
 mod request;
 mod room;
 mod skills;
+mod tools;
 mod tries;
 mod words;
 
@@ -27,11 +29,14 @@ use self::words::limit_words;
 use self::words::shorter;
 pub(super) use self::words::{early_status, last_turn_words, stop_words};
 use super::budget::{BudgetReservation, Reserved};
-use super::dispatch::{dispatch, refuse};
+use super::dispatch::refuse;
 use super::inbox::{IdleState, InboxMessage};
+use super::repetition::Repetition;
 use super::run::Run;
+use super::step::{Step, Tries};
 use super::stream::{Deltas, ModelCall, ModelReply, reply};
-use super::turn::{FULL, Step, Turn, next_step};
+use super::text_calls::is_call;
+use super::turn::Turn;
 use super::watchdog::watch;
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause, TurnEvent};
 use crate::message::format::millis;
@@ -146,7 +151,11 @@ struct Driver<'a> {
     ids: HashSet<String>,
     turns: u32,
     tool_calls: u32,
-    continuations: u32,
+    /// What the model was asked again for.
+    tries: Tries,
+    repetition: Repetition,
+    /// Cap on the output of the next reply.
+    output_tokens: u32,
     usage: Usage,
     cost_usd: Option<f64>,
     files: FileTally,
@@ -172,7 +181,9 @@ impl<'a> Driver<'a> {
             ids,
             turns: 0,
             tool_calls: 0,
-            continuations: 0,
+            tries: Tries::default(),
+            repetition: Repetition::default(),
+            output_tokens: agent.model.max_output_tokens,
             usage: Usage::default(),
             cost_usd: agent.model.price.map(|_| 0.0),
             files: FileTally::default(),
@@ -208,16 +219,17 @@ impl<'a> Driver<'a> {
                 Err(End::Spent) if self.turns > 0 => return self.last_turn(Status::Budget).await,
                 Err(end) => return end,
             };
-            match next_step(&turn, self.continuations) {
+            let output_tokens = self.raise_output(&turn);
+            match self.next_step(&turn, output_tokens) {
                 Step::Tools(calls) => {
-                    self.continuations = if turn.has_only_cut_calls() { self.continuations + 1 } else { 0 };
-                    self.run_tools(&calls).await;
-                }
-                Step::Continue(words) => {
-                    self.continuations += 1;
-                    if let Some(words) = words {
-                        self.receive(InboxMessage::of_program(words)).await;
+                    if let Some(end) = self.run_tools(&turn, &calls, output_tokens).await {
+                        return end;
                     }
+                }
+                Step::Continue(words) => self.ask_on(words).await,
+                Step::Again(words) => {
+                    self.answer.clear();
+                    self.ask_on(words).await;
                 }
                 Step::Finish => match self.finish().await {
                     Some(end) => return end,
@@ -233,15 +245,6 @@ impl<'a> Driver<'a> {
         }
     }
 
-    async fn run_tools(&mut self, calls: &[ToolCall]) {
-        self.answer.clear();
-        let done = dispatch(self.run, calls, self.allowance()).await;
-        self.tool_calls = self.tool_calls.saturating_add(done.begun);
-        done.changes.iter().for_each(|change| self.files.add(change));
-        self.count_asides();
-        self.transcript.push_results(done.results);
-    }
-
     /// Adds what arrived meanwhile to the transcript, after the reports that it has to wait for.
     async fn read_inbox(&mut self) {
         let ready = self.run.watchdog.paused(self.agent.inbox.ready());
@@ -253,6 +256,7 @@ impl<'a> Driver<'a> {
         let mut was_spoken_to = false;
         for message in self.agent.inbox.take() {
             was_spoken_to |= self.heed(message).await;
+            self.repetition.reset();
         }
         self.read_memory(was_spoken_to).await;
         for text in self.agent.tools.news() {
@@ -305,11 +309,6 @@ impl<'a> Driver<'a> {
         None
     }
 
-    /// Returns how many more tool calls may run.
-    fn allowance(&self) -> usize {
-        self.agent.limits.max_tool_calls.map_or(usize::MAX, |max| max.saturating_sub(self.tool_calls) as usize)
-    }
-
     fn limit_reached(&self) -> Option<Status> {
         let limits = &self.agent.limits;
         if let Some(cause) = self.agent.work.cause() {
@@ -334,6 +333,10 @@ impl<'a> Driver<'a> {
                 // A model may ask for tools all the same; every call that was emitted needs its end.
                 let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
                 self.transcript.push_results(refuse(self.run, &calls, limit).await);
+                if is_call(&turn.message.text(), self.agent) {
+                    self.answer.clear();
+                    self.last_text.clear();
+                }
                 End::Limited(limit, LastWords::Report)
             }
             Err(End::Failed(reason)) => {
@@ -352,7 +355,7 @@ impl<'a> Driver<'a> {
             return Err(End::Failed(format!("The conversation fills the model's context window. {advice}")));
         }
         if !turn.message.is_empty() {
-            self.receive(InboxMessage::of_program(FULL)).await;
+            self.receive(InboxMessage::of_program(words::FULL)).await;
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl Driver<'_> {
             messages: self.transcript.messages().to_vec(),
             withheld: if tools.is_empty() { self.agent.tools.specs() } else { Arc::default() },
             tools: self.refused.without_refused(tools.specs()),
-            max_output_tokens: self.agent.model.max_output_tokens,
+            max_output_tokens: self.output_tokens,
             // One that the model does not know would be refused.
             effort: self.agent.reasoning.effort.and_then(|wish| self.agent.model.effort(wish)),
             thinking_tokens: self.agent.reasoning.tokens,

@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use super::{Driver, End, call_ids};
-use crate::agent::Cancel;
 use crate::agent::aside::ask_aside;
 use crate::agent::budget::{Reserved, estimator};
 use crate::agent::context::summary::{self, Division, PROMPT};
 use crate::agent::context::{ContextRoom, parts, trim};
 use crate::agent::stream::ModelReply;
+use crate::agent::text_calls::is_call;
 use crate::agent::turn::Turn;
+use crate::agent::{Agent, Cancel};
 use crate::agent::{ContextEvent, EventKind};
 use crate::message::{Effort, Message, Transcript, Usage, tagged};
 use crate::provider::{ErrorKind, Model, Request, StopReason};
@@ -205,7 +206,7 @@ impl Driver<'_> {
             let (reply, used) = ask_aside(self.run, request, (&*provider, &model), stop).await;
             usage += used;
             match reply {
-                Ok(ModelReply::Whole(turn)) => match text_of(&turn) {
+                Ok(ModelReply::Whole(turn)) => match text_of(&turn, self.agent) {
                     Ok(text) => {
                         let cost_usd = self.count_aside(usage, &model);
                         return Written::Summary { text, usage, cost_usd };
@@ -269,6 +270,8 @@ impl Driver<'_> {
     async fn change(&mut self, request: &mut Request, event: ContextEvent) {
         event.apply(&mut self.transcript);
         self.reservation.recount(&self.transcript);
+        // What the model no longer sees it may find out again.
+        self.repetition.reset();
         request.messages = self.transcript.messages().to_vec();
         self.run.emit(event).await;
     }
@@ -364,11 +367,12 @@ enum Written {
 }
 
 /// Returns the summary that a reply holds, or why it holds none.
-fn text_of(turn: &Turn) -> Result<String, String> {
+fn text_of(turn: &Turn, agent: &Agent) -> Result<String, String> {
     let text = turn.message.text();
     let text = tagged(&text, "summary").unwrap_or(&text).trim();
     match turn.stop {
         Some(StopReason::Refusal) => Err("The model declined to write a summary.".to_owned()),
+        _ if is_call(text, agent) => Err("The model wrote a tool call in place of a summary.".to_owned()),
         _ if text.is_empty() => Err("The model wrote no summary.".to_owned()),
         _ => Ok(text.to_owned()),
     }

@@ -16,6 +16,10 @@ const REPORT_NOW: &str = "You have reached the limit of this run. No more tools 
 const WRAP_UP: &str = "Stop here and report now: no more tools are available. Say what you have found and done, and \
                        what is missing.";
 
+/// Words for a model whose reply filled the context.
+pub(super) const FULL: &str = "Your reply was cut off because the conversation filled the context. It was shortened. Go on exactly \
+                               where you stopped.";
+
 /// Returns the words for the last turn of an agent.
 pub(in crate::agent) fn last_turn_words(limit: Status) -> &'static str {
     if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW }

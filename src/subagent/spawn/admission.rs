@@ -213,6 +213,7 @@ impl Tree {
         if let Some(cap) = input.max_tokens {
             let model = Arc::make_mut(&mut connection.model);
             model.max_output_tokens = model.max_output_tokens.min(cap.max(1));
+            model.most_output_tokens = model.most_output_tokens.min(cap.max(1));
         }
         Ok((connection, note))
     }

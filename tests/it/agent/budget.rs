@@ -21,19 +21,30 @@ fn usage(input: u64, output: u64) -> Value {
     json!({"usage": {"input": input, "output": output, "cache_read": 0, "cache_write": 0}})
 }
 
+/// Turns for which agents find something else to look at.
+const MOST_LOOKS: usize = 100;
+
+/// A call that differs from turn to turn: one that repeats itself is stopped.
+fn look(turn: usize) -> Value {
+    json!({"call": "Read", "input": {"file_path": "a.txt", "limit": turn + 1}})
+}
+
 /// Replies that go on for ever, unless the agent has to report.
 fn restless(main: Vec<Value>) -> Arc<Scripted> {
-    let look = vec![json!({"call": "Read", "input": {"file_path": "a.txt"}}), usage(3_000, 150)];
-    script(&[
+    let mut lines = vec![
         reply(
             json!({"last": "reached the limit"}),
             vec![json!({"say": "<summary>so far</summary>"}), usage(3_100, 80)],
         ),
         reply(json!({"task": "go", "turn": 0}), main),
-        reply(json!({"task": "work called"}), look.clone()),
-        reply(json!({"task": "look"}), look),
-        reply(json!({}), vec![json!({"say": "all done"}), usage(4_000, 100)]),
-    ])
+    ];
+    for turn in 0..MOST_LOOKS {
+        for task in ["work called", "look"] {
+            lines.push(reply(json!({"task": task, "turn": turn}), vec![look(turn), usage(3_000, 150)]));
+        }
+    }
+    lines.push(reply(json!({}), vec![json!({"say": "all done"}), usage(4_000, 100)]));
+    script(&lines)
 }
 
 fn parts(provider: Arc<Scripted>, budget: &Budget) -> Parts {
@@ -237,16 +248,14 @@ async fn the_cap_on_a_reply_is_lowered_to_what_is_left() {
 
 /// Replies without a count of tokens, as some gateways send them, or with a count of nothing.
 fn uncounted(count: Option<&Value>) -> Arc<Scripted> {
-    let look = |words: &str| {
-        let mut steps = vec![json!({"say": words}), json!({"call": "Read", "input": {"file_path": "a.txt"}})];
+    let mut lines = vec![reply(json!({"last": "reached the limit"}), vec![json!({"say": "so far"}), usage(0, 0)])];
+    for turn in 0..MOST_LOOKS {
+        let mut steps = vec![json!({"say": "I shall look at the file once more."}), look(turn)];
         steps.extend(count.cloned().or_else(|| Some(usage(0, 0))));
-        steps
-    };
-    script(&[
-        reply(json!({"last": "reached the limit"}), vec![json!({"say": "so far"}), usage(0, 0)]),
-        reply(json!({"task": "look"}), look("I shall look at the file once more.")),
-        reply(json!({}), vec![json!({"say": "all done"}), usage(0, 0)]),
-    ])
+        lines.push(reply(json!({"task": "look", "turn": turn}), steps));
+    }
+    lines.push(reply(json!({}), vec![json!({"say": "all done"}), usage(0, 0)]));
+    script(&lines)
 }
 
 #[tokio::test(start_paused = true)]

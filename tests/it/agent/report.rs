@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use belvedere::agent::{FileTally, LastWords, Outcome, Status};
-use belvedere::message::ReportParts;
 use belvedere::message::format::seconds;
+use belvedere::message::{ReportParts, report_markdown, summary_of};
 use belvedere::message::{Usage, grouped};
 use belvedere::subagent::report::{ReportSource, cut, report};
 
@@ -57,6 +57,22 @@ fn a_reply_without_tags_counts_whole() {
     assert_eq!(ReportParts::parse("Intro <answer>42</answer>").summary, "Intro");
     assert_eq!(ReportParts::parse("<summary>open ended").summary, "open ended");
     assert_eq!(ReportParts::parse("<summary>a<findings>b</findings>").summary, "a");
+}
+
+#[test]
+fn the_last_report_of_a_reply_counts() {
+    for text in [
+        "<summary>draft</summary><findings>old</findings> No. <summary>final</summary><findings>new</findings>",
+        "<summary>draft <summary>final</summary><findings>new</findings>",
+        "<summary>final</summary><findings>new</findings><summary></summary>",
+    ] {
+        let parts = ReportParts::parse(text);
+        assert_eq!((parts.summary.as_str(), parts.findings.as_deref()), ("final", Some("new")), "{text}");
+        assert_eq!(summary_of(text), "final", "{text}");
+        assert!(report_markdown(text).contains("final"), "{text}");
+    }
+    let quoting = "<summary>mine</summary><findings>The file has <summary>yours</summary> in it.</findings>";
+    assert_eq!(ReportParts::parse(quoting).summary, "mine", "what a section quotes is none");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use belvedere::agent::turn::{MAX_CONTINUATIONS, Step, Turn, TurnBuilder, next_step};
+use belvedere::agent::step::{MAX_CONTINUATIONS, Step, StepFacts, Tries};
+use belvedere::agent::turn::{Turn, TurnBuilder};
 use belvedere::message::{AgentId, Block, ToolInput, Usage};
 use belvedere::provider::{StopReason, StreamEvent};
 
@@ -105,6 +106,17 @@ fn a_cut_reply_keeps_its_text_only() {
     builder.push(start(0, "a"));
     let turn = builder.cut();
     assert_eq!(turn.message.content, [Block::Text { text: "I found".into() }]);
+}
+
+/// Returns what follows from a reply that came so many times before.
+fn next_step(turn: &Turn, before: u32) -> Step {
+    let answer = turn.message.text();
+    let facts = StepFacts { has_tools: true, answer: &answer, is_waiting: false, output_tokens: 8_192 };
+    let mut tries = Tries::default();
+    for _ in 0..before {
+        tries.step(turn, &facts);
+    }
+    tries.step(turn, &facts)
 }
 
 #[test]

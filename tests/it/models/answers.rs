@@ -87,6 +87,8 @@ struct Played {
     /// What a parent has read of it.
     report: Option<String>,
     turns: Vec<Vec<Block>>,
+    /// The text that was shown while it came.
+    shown: String,
 }
 
 /// Plays a reply, and then others; the last one is repeated.
@@ -123,13 +125,18 @@ async fn play(wire: Wire, speaker: Speaker, shape: &Shape, replies: Vec<PlannedR
         _ => None,
     });
     let turns = ended.collect();
+    let deltas = session.of(id).filter_map(|kind| match kind {
+        EventKind::Turn(TurnEvent::Text { text }) => Some(text.clone()),
+        _ => None,
+    });
+    let shown = deltas.collect();
     let mut requests = server.requests_with(mark);
     let report = (speaker == Speaker::Child).then(|| server.requests_with(MAIN).pop().unwrap_or_default());
     if speaker == Speaker::Child {
         requests.retain(|request| !request.contains(MAIN));
     }
     session.quit().await;
-    Played { outcome: outcome.unwrap_or(last), requests, report, turns }
+    Played { outcome: outcome.unwrap_or(last), requests, report, turns, shown }
 }
 
 fn texts(turn: &[Block]) -> (String, String) {
@@ -150,7 +157,7 @@ async fn check(wire: Wire, speaker: Speaker, shape: &Shape) {
     let reply = PlannedReply { text: shape.text.clone(), thinking: shape.thinking.clone(), ..PlannedReply::default() };
     let better = PlannedReply::say("It says ALPHA.");
     let recovered = play(wire, speaker, shape, vec![reply.clone(), better.clone()]).await;
-    let Played { outcome, requests, turns, .. } = &recovered;
+    let Played { outcome, requests, turns, shown, .. } = &recovered;
     let (said, thought) = texts(&turns[0]);
     assert_eq!(outcome.status, Status::Completed, "{what}: {outcome:?}");
     if let Some(thinks) = &shape.thinks {
@@ -166,6 +173,8 @@ async fn check(wire: Wire, speaker: Speaker, shape: &Shape) {
             assert_eq!(outcome.tools_run.get("Read"), Some(&1), "{what}: {:?}", turns[0]);
             assert!(requests[1].contains("ALPHA"), "{what}: {}", requests[1]);
             assert_eq!(said, shape.before, "{what}: the markup is no text");
+            let is_json = shape.text.trim_start().starts_with(['{', '[']);
+            assert!(is_json || !shown.contains("file_path"), "{what}: {shown} was shown");
         }
         kind => {
             assert_eq!(outcome.text, "It says ALPHA.", "{what}");

@@ -479,6 +479,7 @@ pub(crate) fn model() -> Model {
         display: "test".to_owned(),
         context_window: Some(200_000),
         max_output_tokens: 4_096,
+        most_output_tokens: 4_096,
         price: None,
         max_effort: None,
         takes_xhigh: true,

@@ -16,7 +16,7 @@ const MAIN: AgentId = AgentId::MAIN;
 
 /// A service that has the model read five million characters, piece by piece.
 fn reading(window: u64) -> Arc<Bounded> {
-    Arc::new(Bounded::new(window, |_, turn| if turn < 125 { dump(40_000) } else { say("all read") }))
+    Arc::new(Bounded::new(window, |_, turn| if turn < 125 { dump(40_000 + turn) } else { say("all read") }))
 }
 
 async fn read_all(window: u64) -> (Arc<Bounded>, Session) {
@@ -90,7 +90,7 @@ async fn one_message_of_five_million_characters_is_answered_by_its_head_and_tail
 
 #[tokio::test(start_paused = true)]
 async fn a_result_larger_than_the_room_beside_a_summary_is_cut_down_and_never_asked_for_again() {
-    let provider = Arc::new(Bounded::new(20_000, |_, turn| if turn < 12 { dump(36_000) } else { say("read") }));
+    let provider = Arc::new(Bounded::new(20_000, |_, turn| if turn < 12 { dump(36_000 + turn) } else { say("read") }));
     let mut session = start(&provider, Some(20_000));
     let outcome = session.ask("read").await;
     assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.reason);
