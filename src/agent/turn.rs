@@ -155,13 +155,16 @@ impl TurnBuilder {
     /// Returns the whole reply. `ids` holds the ids of all calls made so far; new ones are added.
     #[must_use]
     pub fn finish(self, agent: AgentId, ids: &mut HashSet<String>) -> Turn {
+        // What a limit has cut off, or what ended in another way, may be half of what was meant.
+        let is_whole = matches!(self.stop, Some(StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence));
+        let read = if is_whole { ToolInput::parse_whole } else { ToolInput::parse };
         let mut content = Vec::with_capacity(self.parts.len());
         for part in self.parts {
             match part {
                 Part::Done(Block::Text { text }) => add_text(&mut content, text),
                 Part::Done(block) => content.push(block),
                 Part::Call { id, name, json } => {
-                    let (id, input) = (unique_id(agent, &id, ids), ToolInput::parse(&json));
+                    let (id, input) = (unique_id(agent, &id, ids), read(&json));
                     content.push(Block::ToolCall(ToolCall { id, name, input }));
                 }
             }

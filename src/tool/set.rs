@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{AnyTool, BuiltInTools};
-use crate::message::{ToolSpec, canonical_name};
+use crate::message::{ToolSpec, bare_name, canonical_name};
 use crate::permission::ToolKind;
 
 #[derive(Clone, Default)]
@@ -63,11 +63,17 @@ impl ToolSet {
         Self { notes: Some(notes), ..self }
     }
 
-    /// Finds a tool by the name a model used: exactly, then without regard to case, then by its name elsewhere.
+    /// Finds a tool by the name a model used: exactly, then without regard to case and to what is put around it, then by its
+    /// name elsewhere.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         let loosely = |name: &str| self.all().find(|tool| tool.name().eq_ignore_ascii_case(name));
         let exact = self.all().find(|tool| tool.name() == name);
-        exact.or_else(|| loosely(name.trim())).or_else(|| loosely(canonical_name(name)))
+        let bare = bare_name(name);
+        exact
+            .or_else(|| loosely(name.trim()))
+            .or_else(|| loosely(canonical_name(name)))
+            .or_else(|| loosely(bare))
+            .or_else(|| loosely(canonical_name(bare)))
     }
 
     pub fn kind_of(&self, name: &str) -> ToolKind {

@@ -9,6 +9,7 @@
 mod agent_files;
 mod answers;
 mod brought;
+mod calls;
 mod choices;
 mod exports;
 mod pages;
@@ -35,7 +36,7 @@ pub struct Property {
     pub seeds: &'static str,
 }
 
-pub const ALL: [Property; 20] = [
+pub const ALL: [Property; 21] = [
     Property { name: "sanitizer", check: text::sanitizer, seeds: "" },
     Property { name: "columns", check: text::columns, seeds: "" },
     Property { name: "answers", check: answers::answers, seeds: "providers" },
@@ -56,4 +57,5 @@ pub const ALL: [Property; 20] = [
     Property { name: "servers", check: brought::servers, seeds: "" },
     Property { name: "pictures", check: pictures::pictures, seeds: "pictures" },
     Property { name: "programs", check: programs::programs, seeds: "" },
+    Property { name: "calls", check: calls::calls, seeds: "" },
 ];
