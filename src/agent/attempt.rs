@@ -17,7 +17,7 @@ use crate::message::{HostPort, INTERRUPTED, ResultPart, ToolCall, ToolInput};
 use crate::permission::{Access, AccessKind, Confinement, Decision, Preview};
 use crate::tool::{
     AnyTool, Args, ParsedCall, PreparedCall, RefusedInside, SandboxUse, TakenDown, ToolContext, ToolOutput,
-    asked_title, bound_text,
+    asked_title, why_not,
 };
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
@@ -35,19 +35,9 @@ pub(super) struct FoundCall<'a> {
 
 /// Finds the tool and parses the arguments, or says what is wrong with the call.
 pub(super) fn find_call<'a>(agent: &'a Agent, call: &ToolCall) -> Result<FoundCall<'a>, ToolOutput> {
-    let tool = agent.tools.find(&call.name).ok_or_else(|| {
-        let names: Vec<&str> = agent.tools.offered_names().collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let hint = agent.tools.hint(&call.name).map(|hint| format!(" {hint}")).unwrap_or_default();
-        ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.{hint}", call.name))
-    })?;
-    match &call.input {
-        ToolInput::Object(args) => Ok(FoundCall { tool: tool.as_ref(), call: tool.parse(args) }),
-        ToolInput::Malformed(text) => Err(ToolOutput::error(format!(
-            "The input of {} is not a JSON object. Send it again, complete. What arrived: {}",
-            call.name,
-            bound_text(text, 400)
-        ))),
+    match (agent.tools.find(&call.name), &call.input) {
+        (Some(tool), ToolInput::Object(args)) => Ok(FoundCall { tool: tool.as_ref(), call: tool.parse(args) }),
+        _ => Err(why_not(&agent.tools, call)),
     }
 }
 

@@ -18,7 +18,7 @@ use super::searching;
 use super::{Agent, Status, ToolEvent};
 use crate::message::{ResultPart, ToolCall, ToolResult, attachment_type, without_speakers};
 use crate::permission::ToolKind;
-use crate::tool::{Concurrency, FileChange, SandboxUse, ToolContext, ToolOutput, bound_text};
+use crate::tool::{Concurrency, FileChange, PlainCall, SandboxUse, ToolContext, ToolOutput, bound_text, plain_call};
 
 /// Smallest time between two looks at a running tool's output.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -108,14 +108,31 @@ async fn pass_over(run: &Run<'_>, calls: &[ToolCall], why: &str, all: &mut Dispa
 }
 
 struct Pending<'a> {
+    /// As the model wrote it.
     call: &'a ToolCall,
     /// What it asks for, or what is wrong with it.
-    asked: Result<FoundCall<'a>, ToolOutput>,
+    asked: Result<Asked<'a>, ToolOutput>,
+}
+
+/// What a call asks for.
+struct Asked<'a> {
+    /// What is done for it, step by step; at least one.
+    steps: Vec<(ToolCall, FoundCall<'a>)>,
+    notes: Vec<String>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(agent: &'a Agent, call: &ToolCall) -> Result<Self, ToolOutput> {
+        let PlainCall { steps, notes } = plain_call(&agent.tools, call, &agent.place.cwd)?;
+        let found = |step: ToolCall| find_call(agent, &step).map(|found| (step, found));
+        Ok(Self { steps: steps.into_iter().map(found).collect::<Result<_, _>>()?, notes })
+    }
 }
 
 impl Pending<'_> {
     fn may_overlap(&self) -> bool {
-        self.asked.as_ref().map_or(true, |asked| asked.call.concurrency() == Concurrency::Parallel)
+        let is_parallel = |(_, found): &(ToolCall, FoundCall<'_>)| found.call.concurrency() == Concurrency::Parallel;
+        self.asked.as_ref().map_or(true, |asked| asked.steps.iter().all(is_parallel))
     }
 }
 
@@ -123,7 +140,7 @@ impl Pending<'_> {
 fn groups<'a>(agent: &'a Agent, calls: &'a [ToolCall]) -> Vec<Vec<Pending<'a>>> {
     let mut groups: Vec<Vec<Pending<'a>>> = Vec::new();
     for call in calls {
-        let pending = Pending { call, asked: find_call(agent, call) };
+        let pending = Pending { call, asked: Asked::of(agent, call) };
         match groups.last_mut() {
             Some(group) if group[0].may_overlap() && pending.may_overlap() => group.push(pending),
             _ => groups.push(vec![pending]),
@@ -133,29 +150,51 @@ fn groups<'a>(agent: &'a Agent, calls: &'a [ToolCall]) -> Vec<Vec<Pending<'a>>> 
 }
 
 async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange>) {
-    let agent = run.agent;
-    let call = pending.call;
-    let asked = match pending.asked {
+    let Asked { steps, notes } = match pending.asked {
         Ok(asked) => asked,
         Err(output) => {
-            start(run, call, String::new()).await;
-            return end(run, call, output).await;
+            start(run, pending.call, String::new()).await;
+            return end(run, pending.call, output).await;
         }
     };
+    let count = steps.len();
+    let (mut shown, mut all) = (None, ToolOutput::default());
+    for (at, (call, found)) in steps.into_iter().enumerate() {
+        let output = step(run, (&call, found), shown.is_none()).await;
+        let has_failed = output.is_error;
+        all.follow_with(output);
+        let shown = shown.get_or_insert(call);
+        if has_failed && at + 1 < count {
+            all.add_text(format!(
+                "\n[{at} of {count} steps of {} are done; those after this one were not tried.]",
+                shown.name
+            ));
+            break;
+        }
+    }
+    for note in notes {
+        all.add_text(format!("\n[{note}]"));
+    }
+    end(run, shown.as_ref().unwrap_or(pending.call), all).await
+}
+
+/// Does one of the steps of a call. The first one is what is shown.
+async fn step(run: &Run<'_>, (call, found): (&ToolCall, FoundCall<'_>), is_first: bool) -> ToolOutput {
     let (progress, tail) = watch::channel(String::new());
-    let (service_search, searches) = searching::way(agent);
+    let (service_search, searches) = searching::way(run.agent);
     let context = ToolContext { service_search, ..context_of(run, &call.id, progress) };
-    let title = asked.call.title(&context);
-    start(run, call, title.clone()).await;
-    let work = AssertUnwindSafe(with_hooks(run, (call, asked), context, title)).catch_unwind();
-    let output = tokio::select! {
+    let title = found.call.title(&context);
+    if is_first {
+        start(run, call, title.clone()).await;
+    }
+    let work = AssertUnwindSafe(with_hooks(run, (call, found), context, title)).catch_unwind();
+    tokio::select! {
         output = work => output.unwrap_or_else(|_| {
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
         }),
         never = emit_progress(run, call, tail) => never,
         never = searching::serve(run, searches) => never,
-    };
-    end(run, call, output).await
+    }
 }
 
 /// Returns the surroundings of a call, without a way to searches of the service.

@@ -56,7 +56,6 @@ pub(super) struct Bash(pub(super) Shell);
 #[serde(deny_unknown_fields)]
 pub(super) struct BashInput {
     /// The command line.
-    #[serde(alias = "cmd")]
     command: String,
     /// Timeout in milliseconds: 120000 by default, at most 600000.
     #[serde(default)]
@@ -65,7 +64,7 @@ pub(super) struct BashInput {
     #[serde(default)]
     description: Option<String>,
     /// Runs it outside the sandbox, which the user has to allow: only for what cannot work inside.
-    #[serde(default, rename = "dangerouslyDisableSandbox", alias = "outside_sandbox")]
+    #[serde(default, rename = "dangerouslyDisableSandbox")]
     outside: bool,
     /// Returns at once while the command goes on, such as a server or a watcher. Without a timeout it has no time limit.
     #[serde(default)]

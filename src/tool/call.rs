@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::file::path::revealed_line;
-use super::input::parse_input;
+use super::input::{PlainArgs, parse_input, plain_args, schema_of};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput};
 use crate::message::ToolSpec;
 use crate::permission::ToolKind;
@@ -38,6 +38,9 @@ pub trait AnyTool: Send + Sync {
 
     /// Says whether the model is told of the tool as things are.
     fn applies(&self) -> bool;
+
+    /// Puts the arguments of a call under the tool's own names, as far as its schema says which these are.
+    fn plain<'a>(&self, args: &'a Args) -> PlainArgs<'a>;
 
     /// Parses the arguments of a call. Those that do not fit are a call that fails when it is prepared.
     fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't>;
@@ -94,6 +97,10 @@ impl<T: Tool> AnyTool for T {
 
     fn applies(&self) -> bool {
         Tool::applies(self)
+    }
+
+    fn plain<'a>(&self, args: &'a Args) -> PlainArgs<'a> {
+        plain_args(Tool::name(self), &schema_of::<T::Input>(), args)
     }
 
     fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't> {

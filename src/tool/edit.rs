@@ -19,17 +19,22 @@ pub(super) struct Edit(pub(super) LanguageServers, pub(super) EditorFiles);
 #[serde(deny_unknown_fields)]
 pub(super) struct EditInput {
     /// File to change, absolute or relative to the working directory.
-    #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
     /// Text to replace, exactly as in the file and without line numbers.
-    #[serde(alias = "oldString", alias = "old_str")]
     old_string: String,
     /// Text to put in its place.
-    #[serde(alias = "newString", alias = "new_str")]
     new_string: String,
     /// Replace every occurrence.
-    #[serde(default, alias = "replaceAll")]
+    #[serde(default)]
     replace_all: bool,
+    /// How often `old_string` has to occur, where the model says that.
+    #[serde(default)]
+    #[schemars(skip)]
+    expected_replacements: Option<usize>,
+    /// Whether `old_string` is whole lines, as in a patch: a part of a longer line is another line.
+    #[serde(default)]
+    #[schemars(skip)]
+    whole_lines: bool,
 }
 
 impl Tool for Edit {
@@ -77,19 +82,31 @@ fn change(path: &Path, input: &EditInput, context: &ToolContext) -> Result<Chang
     Ok(Change { path: path.to_path_buf(), after, before: Some(old), note: "", tool: Edit::NAME })
 }
 
+fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 fn replaced(text: &str, input: &EditInput, shown: &str) -> Result<String, ToolOutput> {
     let passage = Passage::find(text, input);
-    let hits = text.matches(&passage.old).count();
+    let found: Vec<usize> = text.match_indices(&passage.old).map(|(at, _)| at).collect();
+    let found: Vec<usize> =
+        found.into_iter().filter(|at| !input.whole_lines || passage.is_lines_at(text, *at)).collect();
+    let hits = found.len();
+    // Who expects several means all of them.
+    let is_all = input.replace_all || input.expected_replacements.is_some_and(|expected| expected > 1);
+    if let Some(expected) = input.expected_replacements.filter(|expected| hits > 0 && *expected != hits) {
+        return Err(ToolOutput::error(format!(
+            "old_string occurs {} in {shown}, and not {expected} times: nothing was changed. Say which are meant.",
+            times(hits)
+        )));
+    }
     match hits {
         0 => Err(ToolOutput::error(not_found(text, &input.old_string, shown))),
-        1 => Ok(text.replacen(&passage.old, &passage.new, 1)),
-        _ if input.replace_all => Ok(text.replace(&passage.old, &passage.new)),
+        1 => Ok([&text[..found[0]], passage.new.as_str(), &text[found[0] + passage.old.len()..]].concat()),
+        _ if is_all => Ok(text.replace(&passage.old, &passage.new)),
         _ => {
-            let lines: Vec<String> = text
-                .match_indices(&passage.old)
-                .take(10)
-                .map(|(at, _)| (memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1).to_string())
-                .collect();
+            let number = |at: &usize| (memchr::memchr_iter(b'\n', &text.as_bytes()[..*at]).count() + 1).to_string();
+            let lines: Vec<String> = found.iter().take(10).map(number).collect();
             Err(ToolOutput::error(format!(
                 "old_string occurs {hits} times in {shown} (lines {}{}). Add surrounding lines until it is unique, or \
                  set replace_all.",
@@ -107,6 +124,13 @@ struct Passage {
 }
 
 impl Passage {
+    /// Returns `true` if the passage at this place of a text begins and ends with a line.
+    fn is_lines_at(&self, text: &str, at: usize) -> bool {
+        let (before, after) = (&text[..at], &text[at + self.old.len()..]);
+        let is_end = self.old.ends_with('\n') || after.is_empty() || after.starts_with(['\n', '\r']);
+        (before.is_empty() || before.ends_with('\n')) && is_end
+    }
+
     fn find(text: &str, input: &EditInput) -> Self {
         let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         let as_given = Self { old: input.old_string.clone(), new: input.new_string.clone() };

@@ -31,7 +31,7 @@ pub(super) struct GlobInput {
     /// Pattern with * ? ** [a-z] {a,b}; one without a slash matches at any depth.
     pattern: String,
     /// Folder to search; the working directory by default.
-    #[serde(default, alias = "dir", alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
 }
 

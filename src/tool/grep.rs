@@ -40,10 +40,10 @@ pub(super) struct GrepInput {
     /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
     pub(super) pattern: String,
     /// File or folder to search; the working directory by default.
-    #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
+    #[serde(default)]
     path: Option<String>,
     /// Only files whose names match, such as *.rs or **/*.{ts,tsx}; separate several with spaces, exclude with !.
-    #[serde(default, alias = "include")]
+    #[serde(default)]
     glob: Option<String>,
     /// Only files of this type, such as rust, py, js, go.
     #[serde(default, rename = "type")]
@@ -58,7 +58,7 @@ pub(super) struct GrepInput {
     #[serde(default, rename = "-B")]
     before: Option<usize>,
     /// Lines to show before and after each match (content).
-    #[serde(default, rename = "-C", alias = "context")]
+    #[serde(default, rename = "-C")]
     around: Option<usize>,
     /// Show line numbers (content); true by default.
     #[serde(default, rename = "-n")]

@@ -29,7 +29,7 @@ pub(super) struct Ls(pub(super) Ignores);
 #[serde(deny_unknown_fields)]
 pub(super) struct LsInput {
     /// Folder to list; the working directory by default.
-    #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
+    #[serde(default)]
     path: Option<String>,
     /// Patterns of entries to leave out.
     #[serde(default)]

@@ -27,6 +27,7 @@ mod choice;
 mod edit;
 mod editor_files;
 mod file;
+mod foreign;
 mod glob;
 mod grep;
 mod input;
@@ -55,7 +56,8 @@ pub use file::freshness::{Freshness, Knowledge, Stamp};
 pub use file::path::asked_title;
 pub use file::rewind::{ChangedFiles, FilePlan, FileRewind};
 pub use file::writers::{Writers, Written};
-pub use input::schema_of;
+pub use foreign::{PlainCall, plain_call, why_not};
+pub use input::{PlainArgs, schema_of};
 pub use limit::bound_text;
 pub use lsp::LanguageServers;
 pub use pdf::read_document_if_asked;
@@ -387,6 +389,18 @@ impl ToolOutput {
             ResultPart::Image { .. } | ResultPart::Attached { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Puts the output of a further step behind this one.
+    pub fn follow_with(&mut self, next: Self) {
+        let mut content = std::mem::take(&mut self.content);
+        let mut changes = std::mem::take(&mut self.changes);
+        let view = self.view.take();
+        *self = next;
+        content.append(&mut self.content);
+        changes.append(&mut self.changes);
+        (self.content, self.changes) = (content, changes);
+        self.view = self.view.take().or(view);
     }
 
     pub fn add_text(&mut self, text: String) {

@@ -52,7 +52,6 @@ pub(super) struct Read {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadInput {
     /// File to read, absolute or relative to the working directory.
-    #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
     /// Number of the first line, from 1.
     #[serde(default)]
@@ -60,6 +59,7 @@ pub(super) struct ReadInput {
     /// Number of lines.
     #[serde(default)]
     limit: Option<usize>,
+    #[schemars(range(min = 1))]
     /// Pages of a PDF file: "3" or "1-5", at most 20.
     #[serde(default)]
     pages: Option<String>,

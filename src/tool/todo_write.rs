@@ -1,9 +1,12 @@
 //! `TodoWrite`: the agent's list of things to do, kept in the conversation and shown to the user.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
+use crate::message::loose_name;
 use crate::permission::ToolKind;
 
 const MAX_ENTRIES: usize = 100;
@@ -14,6 +17,7 @@ pub(super) struct TodoWrite;
 #[serde(deny_unknown_fields)]
 pub(super) struct TodoInput {
     /// The whole list; it replaces the one before.
+    #[serde(deserialize_with = "without_dropped")]
     todos: Vec<Todo>,
 }
 
@@ -97,7 +101,7 @@ impl Todo {
 }
 
 /// How far an entry of a to-do list is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     /// Not begun.
@@ -106,4 +110,30 @@ pub enum TodoStatus {
     InProgress,
     /// Done.
     Completed,
+}
+
+impl<'de> Deserialize<'de> for TodoStatus {
+    /// Reads the word for a status, as other programs have it, too.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        match loose_name(&word).as_str() {
+            "pending" | "todo" | "open" | "notstarted" | "queued" => Ok(Self::Pending),
+            "inprogress" | "active" | "doing" | "started" | "current" => Ok(Self::InProgress),
+            "completed" | "complete" | "done" | "finished" => Ok(Self::Completed),
+            _ => Err(D::Error::unknown_variant(&word, &["pending", "in_progress", "completed"])),
+        }
+    }
+}
+
+/// Words for entries that are no longer to be done.
+const DROPPED: [&str; 5] = ["cancelled", "canceled", "dropped", "skipped", "deleted"];
+
+/// Reads the entries of a list but those that are no longer to be done.
+fn without_dropped<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Todo>, D::Error> {
+    let is_dropped = |entry: &Value| {
+        let word = entry["status"].as_str().map(loose_name).unwrap_or_default();
+        DROPPED.contains(&word.as_str())
+    };
+    let entries = Vec::<Value>::deserialize(deserializer)?.into_iter().filter(|entry| !is_dropped(entry));
+    entries.map(|entry| serde_json::from_value(entry).map_err(D::Error::custom)).collect()
 }

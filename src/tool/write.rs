@@ -16,10 +16,8 @@ pub(super) struct Write(pub(super) LanguageServers, pub(super) EditorFiles);
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteInput {
     /// File to write, absolute or relative to the working directory.
-    #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
     /// The whole content.
-    #[serde(alias = "contents")]
     content: String,
 }
 

@@ -24,10 +24,9 @@ pub struct AgentInput {
     #[serde(default)]
     pub description: String,
     /// The whole task: WHAT to look into, WHERE, and WHAT TO RETURN. The agent sees nothing else.
-    #[serde(alias = "task")]
     pub prompt: String,
     /// Name of the agent to use; general-purpose by default.
-    #[serde(default, alias = "agent_type")]
+    #[serde(default)]
     pub subagent_type: Option<String>,
     /// Code, paths or findings the agent should start from.
     #[serde(default)]

@@ -39,10 +39,9 @@ const WORDS: OfferWords = OfferWords {
 #[serde(deny_unknown_fields)]
 pub(in crate::subagent) struct SkillInput {
     /// Name of the skill, as listed.
-    #[serde(alias = "name", alias = "command")]
     pub(in crate::subagent) skill: String,
     /// What follows its name, if it takes arguments.
-    #[serde(default, alias = "arguments")]
+    #[serde(default)]
     pub(in crate::subagent) args: Option<String>,
 }
 

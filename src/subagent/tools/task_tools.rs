@@ -109,13 +109,12 @@ struct TaskOutput(Own);
 #[serde(deny_unknown_fields)]
 struct OutputInput {
     /// Name of the subagent, such as explore-1, or of the command, such as `bash_1`.
-    #[serde(alias = "bash_id", alias = "shell_id")]
     task_id: String,
     /// Whether to wait: for the end of the subagent, which is the default, or for new output of the command or its end.
     #[serde(default)]
     block: Option<bool>,
     /// Longest wait in milliseconds; 30000 by default, 600000 at most.
-    #[serde(default, alias = "timeout")]
+    #[serde(default)]
     timeout_ms: Option<u64>,
     /// Of a command, only new lines that match this regular expression; the others are passed over.
     #[serde(default)]
@@ -180,7 +179,6 @@ struct TaskStop(Own);
 #[serde(deny_unknown_fields)]
 struct StopInput {
     /// Name of the subagent, such as explore-1, or of the command, such as `bash_1`.
-    #[serde(alias = "bash_id", alias = "shell_id")]
     task_id: String,
 }
 

@@ -54,13 +54,13 @@ pub(super) struct Symbols {
 #[serde(deny_unknown_fields)]
 pub(super) struct SymbolsInput {
     /// A name, such as parse_config or Session::new, or words for what it does. Without it: the outline of path.
-    #[serde(default, alias = "name", alias = "symbol")]
+    #[serde(default)]
     query: Option<String>,
     /// Only definitions of this kind; function covers methods, type covers all types, test covers tests.
     #[serde(default)]
     kind: Option<SymbolKind>,
     /// File or folder to stay in; the working directory by default.
-    #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
+    #[serde(default)]
     path: Option<String>,
     /// What to show; definitions by default.
     #[serde(default)]
@@ -69,7 +69,8 @@ pub(super) struct SymbolsInput {
     #[serde(default)]
     imports: Option<bool>,
     /// Entries to show: 20 definitions or values, or 100 lines, by default.
-    #[serde(default, alias = "head_limit")]
+    #[serde(default)]
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 

@@ -40,10 +40,9 @@ pub(super) struct WebFetch(pub(super) Fetcher);
 #[serde(deny_unknown_fields)]
 pub(super) struct WebFetchInput {
     /// Address of the page, with http:// or https://.
-    #[serde(alias = "uri", alias = "link")]
     url: String,
     /// What you want to know from it, in a few words, for the log. The whole page is returned whatever it says.
-    #[serde(default, alias = "description")]
+    #[serde(default)]
     prompt: Option<String>,
     /// Character of the page to begin at, to go on where a long page was cut.
     #[serde(default)]

@@ -112,7 +112,6 @@ pub(in crate::tool) struct WebSearch(pub(in crate::tool) Fetcher);
 #[serde(deny_unknown_fields)]
 pub(in crate::tool) struct WebSearchInput {
     /// What to search for, as one types it into a search engine.
-    #[serde(alias = "q", alias = "search_query")]
     query: String,
     /// Sites to search alone, such as docs.rs. Not together with `blocked_domains`.
     #[serde(default)]

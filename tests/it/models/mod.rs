@@ -4,6 +4,7 @@
 //! Owns the server that speaks each format. Leaves what is played to the files of `tests/fixtures/models`.
 
 mod answers;
+mod calls;
 mod limits;
 mod refusals;
 pub(crate) mod schemas;

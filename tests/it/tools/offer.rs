@@ -96,7 +96,7 @@ async fn a_wrong_input_is_answered_with_the_fields() {
         ("Edit", json!({"file_path": "x", "old_string": "a"}), "new_string"),
         ("Bash", json!({"command": ["ls"]}), "command"),
         ("Grep", json!({"pattern": "x", "output_mode": "lines"}), "files_with_matches"),
-        ("TodoWrite", json!({"todos": [{"content": "x", "status": "doing"}]}), "in_progress"),
+        ("TodoWrite", json!({"todos": [{"content": "x", "status": "maybe"}]}), "in_progress"),
         ("TodoWrite", json!({"todos": "write tests"}), "todos"),
     ] {
         let failed = bench.plan(tool, input.clone()).await.unwrap_err();
