@@ -281,7 +281,7 @@ async fn aside(run: &Run<'_>, call_id: &str, tool: &str, (key, value): (&str, &s
 
 /// Returns what a command that succeeded has printed, without our words on how it went.
 fn printed(said: String) -> String {
-    let Some(printed) = said.strip_suffix("[exit 0]") else { return said };
+    let Some((printed, _)) = said.rsplit_once("[exit 0]") else { return said };
     printed.strip_suffix("(no output)\n").unwrap_or(printed).trim_end().to_owned()
 }
 

@@ -23,6 +23,7 @@ use super::process::command_watch::CommandWatch;
 use super::process::guard::Guard;
 use super::process::inside::Inside;
 use super::process::output::Capture;
+use super::process::remarks::{add_remarks, exit_words};
 use super::process::{Group, Remains, Shell};
 use super::snapshot::{ProjectStates, StateWatch, why_lasting};
 use super::{Concurrency, Plan, RefusedInside, SandboxUse, Tool, ToolContext, ToolOutput, ToolView};
@@ -276,6 +277,7 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let end = run.follow(context, Instant::now() + time, &watch).await;
     let remains = run.finish(&end).await;
     let mut output = report(&run.output.text, &end, remains, time);
+    add_remarks(&mut output, shell, (&line, &run.output.text.text()), &context.cwd);
     watch.end().await;
     if let Some(states) = states {
         output.taken_down = states.end().await;
@@ -485,15 +487,5 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         summary: format!("{short}, {lines}"),
         view,
         ..ToolOutput::default()
-    }
-}
-
-fn exit_words(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt as _;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit {code}"),
-        (None, Some(signal)) => nix::sys::signal::Signal::try_from(signal)
-            .map_or_else(|_| format!("killed by signal {signal}"), |signal| format!("killed by {signal}")),
-        (None, None) => "ended".to_owned(),
     }
 }

@@ -120,6 +120,18 @@ impl HandedOn {
             && !NEVER.iter().any(|never| covers(never, name))
     }
 
+    /// Returns the names of our variables that commands do not get, but those that are ours and the keys of services.
+    pub(super) fn withheld(&self) -> Vec<String> {
+        let is_theirs = |name: &str| {
+            !NEVER.iter().any(|never| covers(never, name))
+                && !is_model_key(name)
+                && !self.keys.iter().any(|key| key == name)
+        };
+        let ours = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let withheld = ours.filter(|(name, value)| is_theirs(name) && !self.allows(name, &value.to_string_lossy()));
+        withheld.map(|(name, _)| name).collect()
+    }
+
     /// Returns what a command of the user's own gets: all of our variables but the keys of services, and what is ours.
     pub(in crate::tool) fn of_user(&self) -> Vec<(OsString, OsString)> {
         let is_key = |name: &str| is_model_key(name) || self.keys.iter().any(|key| key == name);

@@ -12,11 +12,13 @@ pub(super) mod guard;
 pub(super) mod inside;
 pub(super) mod output;
 pub(super) mod pulse;
+pub(super) mod remarks;
 mod serve;
 pub(super) mod supervisor;
 #[cfg(target_os = "linux")]
 mod tree;
 pub(super) mod user_program;
+mod withheld;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -43,6 +45,7 @@ use self::environment::HandedOn;
 use self::pulse::Pulse;
 pub use self::serve::ServedProgram;
 use self::supervisor::{AT_ONCE, GENTLY, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
+use self::withheld::withheld_words;
 use crate::program::SearchPath;
 use crate::sandbox::{DeniedPaths, Sandbox, SandboxPolicy};
 
@@ -141,6 +144,11 @@ impl Shell {
     fn added_variables(&self) -> Vec<(OsString, OsString)> {
         let added = self.variables.read().unwrap_or_else(PoisonError::into_inner).clone();
         added.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
+    }
+
+    /// Says which variables a command may have missed.
+    pub(super) fn withheld_words(&self, line: &str, printed: &str, failed: bool) -> Option<String> {
+        withheld_words(&self.handed_on, line, (printed, failed))
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pid>> {

@@ -42,9 +42,12 @@ async fn what_read_promises_is_so() {
     let (bench, mut read) = (Bench::new(), Claims::of("Read"));
     bench.put("long.txt", lines(1..=2_500, |n| format!("l{n}")));
     bench.put("wide.txt", "x".repeat(2_100) + "\n");
-    read.take("Reads a file. Text comes with line numbers (`     1<tab>line`), up to 2,000 lines; offset and limit give a part of a large file.");
+    read.take("Reads a file. Text comes with line numbers (`     1<tab>line`), up to 2,000 lines, fewer if long; offset and limit give a part of a large file.");
     let whole = bench.text("Read", json!({"file_path": "long.txt"})).await;
     assert!(whole.starts_with("     1\tl1\n") && whole.contains("\tl2000") && !whole.contains("\tl2001"));
+    bench.put("full.txt", lines(1..=1_000, |_| "y".repeat(100)));
+    let full = bench.text("Read", json!({"file_path": "full.txt"})).await;
+    assert!(full.contains("ontinue with offset") && !full.contains("  1000\t"), "{}", &full[full.len() - 200..]);
     let part = bench.text("Read", json!({"file_path": "long.txt", "offset": 2_400, "limit": 2})).await;
     assert!(part.starts_with("  2400\tl2400\n  2401\tl2401") && !part.contains("l2402"), "{part}");
     read.take("Lines over 2,000 characters are cut.");
@@ -165,6 +168,8 @@ async fn what_bash_promises_is_so() {
     bash.take("Runs a command with `bash -c` in the working directory. Each call is a new shell: a `cd` or a variable does not carry over; chain with `&&`.");
     run("cd sub && X=1").await;
     assert_eq!(run("ls; echo \"[$X]\"").await, "sub\n[]\n[exit 0]");
+    // By `tools::commands::what_no_list_names_stays_out_of_the_environment_of_commands`.
+    bash.take("Keys and tokens in variables are withheld.");
     bash.take("There is no terminal and no standard input: pass flags that avoid questions and pagers. Standard output, error and exit code are returned; the middle of long output is omitted.");
     let said = run("test -t 0 || cat; echo out; echo err >&2; exit 3").await;
     assert!(["out", "err", "3"].iter().all(|word| said.contains(word)), "{said}");
