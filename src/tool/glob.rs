@@ -1,5 +1,6 @@
 //! `Glob`: finds files by name, the newest first.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::file::missing::missing_words;
 use super::file::path::{ResolvedPath, folder_or_cwd, one_line, plan_reading, relative, revealed_line, title};
 use super::limit::counted;
 use super::search::ignores::{Ignores, Sieve};
@@ -101,11 +103,15 @@ fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext
     match std::fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Give the folder to search."))),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(ToolOutput::error(missing_words(root, &context.cwd, "Find the right folder with LS.")));
+        }
         Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with LS."))),
     }
     let watch = Watch::new(&context.cancel);
     let unread = AtomicUsize::new(0);
-    let files = walk(root, &Arc::new(Sieve::new(root, ignores, Override::empty())));
+    let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
+    let files = walk(root, &sieve);
     let wanted = |entry: DirEntry| -> Option<(SystemTime, PathBuf)> {
         let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
         if !is_file || !entry.path().strip_prefix(root).is_ok_and(|inside| matcher.is_match(inside)) {
@@ -120,6 +126,7 @@ fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext
     let mut text: Vec<String> = found.iter().take(MAX_SHOWN).map(|(_, path)| relative(path, &context.cwd)).collect();
     if found.is_empty() {
         text.push("No files found.".to_owned());
+        text.extend(Some(sieve.unsearched(&context.cwd).trim_end().to_owned()).filter(|words| !words.is_empty()));
     }
     if found.len() > MAX_SHOWN {
         text.push(format!("[{} more; narrow the pattern or the path]", found.len() - MAX_SHOWN));

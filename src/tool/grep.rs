@@ -4,6 +4,7 @@
 //! Invariant: the result depends on the files alone, not on the order in which threads found them.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::file::missing::missing_words;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::limit::{counted, grouped};
 use super::search::ignores::{Ignores, Sieve};
@@ -30,6 +32,8 @@ const MAX_LIMIT: usize = 5_000;
 /// Characters for the words that follow the lines, so that no middle is left out of the result.
 const NOTE_ROOM: usize = 1_000;
 const MAX_CONTEXT: usize = 50;
+/// What is said of a pattern in another syntax that has found nothing.
+const BAR: &str = "[`\\|` is a bar itself in this syntax; write `|` for \"or\"]\n";
 const MAX_FILES: usize = 100_000;
 
 pub(super) struct Grep(pub(super) Ignores);
@@ -133,6 +137,9 @@ fn grep(
 ) -> Result<ToolOutput, ToolOutput> {
     let shown = relative(root, &context.cwd);
     match std::fs::metadata(root) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(ToolOutput::error(missing_words(root, &context.cwd, "Find the right path with LS or Glob.")));
+        }
         Err(error) => return Err(ToolOutput::error(format!("{shown}: {error}. Find the right path with LS or Glob."))),
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
@@ -140,8 +147,9 @@ fn grep(
         }
     }
     let watch = Watch::new(&context.cancel);
-    let files = files(input, root, ignores, &context.cwd)?;
+    let (files, sieve) = files(input, root, ignores, &context.cwd)?;
     let (hits, skipped) = hits(&files, needle, &watch, input.output_mode)?;
+    let skipped = Skipped { ignored: sieve.unsearched(&context.cwd), ..skipped };
     context.check_cancelled()?;
     let mut page = Page::new(input, context.result_chars);
     for hit in &hits {
@@ -160,9 +168,15 @@ fn grep(
 }
 
 /// Returns the walk over the files that the input asks for.
-fn files(input: &GrepInput, root: &Path, ignores: &Ignores, cwd: &Path) -> Result<WalkBuilder, ToolOutput> {
+fn files(
+    input: &GrepInput,
+    root: &Path,
+    ignores: &Ignores,
+    cwd: &Path,
+) -> Result<(WalkBuilder, Arc<Sieve>), ToolOutput> {
     let wanted = wanted(input, root, cwd)?;
-    let mut builder = walk(root, &Arc::new(Sieve::new(root, ignores, wanted.clone())));
+    let sieve = Arc::new(Sieve::new(root, ignores, wanted.clone()));
+    let mut builder = walk(root, &sieve);
     builder.overrides(wanted);
     if let Some(name) = input.file_type.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         let mut types = TypesBuilder::new();
@@ -171,7 +185,7 @@ fn files(input: &GrepInput, root: &Path, ignores: &Ignores, cwd: &Path) -> Resul
             ToolOutput::error(format!("`{name}` is not a known file type. Use glob instead, such as *.{name}."))
         })?);
     }
-    Ok(builder)
+    Ok((builder, sieve))
 }
 
 fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
@@ -228,6 +242,8 @@ struct Skipped {
     /// Places that could not be read.
     unread: AtomicUsize,
     binary: AtomicUsize,
+    /// Words on what ignore files exclude.
+    ignored: String,
 }
 
 impl Skipped {
@@ -356,7 +372,9 @@ impl Page {
         let unread = skipped.unread();
         if hits.is_empty() {
             let advice = if watch.is_late() { LATE } else { "No matches found." };
-            return ToolOutput::text(format!("{advice}\n{}{unread}", skipped.binary()).trim_end(), summary);
+            let bar = if input.pattern.contains(r"\|") { BAR } else { "" };
+            let notes = format!("{bar}{}{unread}{}", skipped.binary(), skipped.ignored);
+            return ToolOutput::text(format!("{advice}\n{notes}").trim_end(), summary);
         }
         let mut text = match input.output_mode {
             Mode::FilesWithMatches => format!("Found {summary}\n"),

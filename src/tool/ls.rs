@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::file::missing::missing_words;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, printable, relative, title};
 use super::search::ignores::{Ignores, Sieve};
 use super::search::walk::{LATE, Watch, walk};
@@ -66,6 +68,9 @@ fn list(root: &Path, unwanted: &GlobSet, ignores: &Ignores, context: &ToolContex
     match std::fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Open it with Read."))),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(ToolOutput::error(missing_words(root, &context.cwd, "Find the right folder with Glob.")));
+        }
         Err(error) => {
             return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with Glob.")));
         }

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::blocking::off_thread;
 use super::editor_files::OpenText;
+use super::file::missing::missing_words;
 use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, cut, size};
@@ -58,8 +59,8 @@ pub(super) struct ReadInput {
     offset: Option<usize>,
     /// Number of lines.
     #[serde(default)]
-    limit: Option<usize>,
     #[schemars(range(min = 1))]
+    limit: Option<usize>,
     /// Pages of a PDF file: "3" or "1-5", at most 20.
     #[serde(default)]
     pages: Option<String>,
@@ -99,7 +100,14 @@ enum ReadContent {
 
 fn read(path: &Path, open: &OpenText, input: &ReadInput, context: &ToolContext) -> Result<ReadContent, ToolOutput> {
     let shown = relative(path, &context.cwd);
-    look_at(path, &shown)?;
+    if let Err(error) = look_at(path, &shown) {
+        return Err(match error {
+            FileError::Missing(_) => {
+                ToolOutput::error(missing_words(path, &context.cwd, "Find the right path with Glob or LS."))
+            }
+            other => other.into(),
+        });
+    }
     let write = context.freshness.last_write(path);
     let (mut file, metadata) = open_regular(path, &shown)?;
     let mut start = Vec::with_capacity(SNIFF_BYTES);

@@ -54,5 +54,7 @@ impl Found {
 
 /// Says that a search came to nothing.
 fn nothing(names: &str) -> Report {
-    Report::say(format!("Nothing found for {names}. Try the exact name used in the code."))
+    Report::say(format!(
+        "Nothing found for {names} in the files that were looked into. Try the exact name used in the code, or search for the word."
+    ))
 }

@@ -66,9 +66,13 @@ fn search(name: &str, imports: bool, evidence: &Evidence) -> Reported {
     let least = if listed.contains(" more; narrow") { "at least " } else { "" };
     let count = |count: usize| if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
     let summary = match (in_code, uses.len() - in_code) {
+        (0, 0) if !definitions.is_empty() && listed.contains("not looked into") => {
+            format!("{subject} is used nowhere else by that name in the files whose language is known here.")
+        }
         (0, 0) if !definitions.is_empty() => format!("{subject} is used nowhere else by that name."),
         (0, 0) if listed.starts_with("Nothing") || listed.is_empty() => {
-            format!("Nothing in the files is called {quoted}.")
+            let among = if listed.contains("not looked into") { " whose language is known here" } else { "" };
+            format!("Nothing in the files{among} is called {quoted}.")
         }
         (0, 0) => format!("No code uses {quoted}; only comments, imports or texts mention it."),
         (0, tests) => format!("{subject} is used only in tests and examples, at {least}{}.", count(tests)),

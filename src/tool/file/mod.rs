@@ -8,6 +8,7 @@ pub(super) mod change;
 pub(super) mod copies;
 pub(super) mod diff;
 pub(super) mod freshness;
+pub(super) mod missing;
 pub(super) mod nearest;
 pub(super) mod path;
 mod replace;

@@ -4,7 +4,7 @@
 //! `exclude` file up to the repository's root, and the user's own file. Leaves what a pattern means to the `ignore`
 //! crate. Invariant: rules are kept for as long as their file stays as it is, so a walk costs no more than looking at it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -15,11 +15,15 @@ use ignore::overrides::Override;
 
 use crate::sandbox::DeniedPaths;
 use crate::tool::Stamp;
+use crate::tool::file::path::relative;
 use crate::tool::file::{look_at, open_regular};
 
 const MAX_BYTES: u64 = 4 << 20;
 /// Patterns with signs such as `*` that are compiled together: an automaton of very many is refused.
 const MAX_WILD: usize = 1_000;
+/// Ignored entries that are kept, and those that are named.
+const MAX_DROPPED: usize = 9;
+const MAX_NAMED: usize = 8;
 /// Compiled files kept; with more of them, all are compiled anew.
 const MAX_KEPT: usize = 4_096;
 
@@ -103,6 +107,8 @@ pub(in crate::tool) struct Sieve {
     /// Whether `.ignore` files count, which are for searches alone.
     is_for_search: bool,
     folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
+    /// What it has dropped for ignore files, by name.
+    dropped: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// The rules of one folder, and those above it.
@@ -119,7 +125,14 @@ impl Sieve {
     /// Returns the sieve for walks below `root`, which is resolved.
     pub(in crate::tool) fn new(root: &Path, ignores: &Ignores, wanted: Override) -> Self {
         let global = gitconfig_excludes_path().and_then(|file| ignores.rules(root, &file.canonicalize().ok()?));
-        Self { ignores: ignores.clone(), wanted, global, is_for_search: true, folders: RwLock::default() }
+        Self {
+            ignores: ignores.clone(),
+            wanted,
+            global,
+            is_for_search: true,
+            folders: RwLock::default(),
+            dropped: Mutex::default(),
+        }
     }
 
     /// Returns a sieve that drops what git ignores, and nothing else.
@@ -152,7 +165,30 @@ impl Sieve {
             folder = at.above.as_ref();
         }
         let global = self.global.as_ref().map_or(Match::None, |rules| rules.matched(path, is_folder));
-        plain.or(git).or(exclude).or(global).is_ignore()
+        let is_ignored = plain.or(git).or(exclude).or(global).is_ignore();
+        if is_ignored {
+            let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+            dropped.insert(path.to_path_buf());
+            // The names that come first stay, in whatever order the walk comes by them.
+            if dropped.len() > MAX_DROPPED {
+                dropped.pop_last();
+            }
+        }
+        is_ignored
+    }
+
+    /// Says what was not looked into, for a search that has found nothing; empty if that is nothing.
+    pub(in crate::tool) fn unsearched(&self, cwd: &Path) -> String {
+        let dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: Vec<String> = dropped.iter().take(MAX_NAMED).map(|path| relative(path, cwd)).collect();
+        let more = if dropped.len() > MAX_NAMED { " and more" } else { "" };
+        if names.is_empty() {
+            return String::new();
+        }
+        format!(
+            "[not looked into, as ignore files exclude them: {}{more}; use Bash with grep or find there]\n",
+            names.join(", ")
+        )
     }
 
     fn folder(&self, path: &Path) -> Arc<Folder> {

@@ -5,7 +5,7 @@
 //! this very call has not met, so ignored and deleted files vanish at once; what is found depends on the files and the
 //! question alone, not on what is remembered; what is remembered stays below [`MAX_BYTES`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,6 +81,8 @@ pub(super) struct IndexedFiles {
     /// Places that could not be read, and files that found no room.
     pub(super) unread: usize,
     pub(super) no_room: usize,
+    /// Files in languages that are not known, by the endings of their names.
+    pub(super) unknown: BTreeMap<String, usize>,
     pub(super) choice: FileChoice,
 }
 
@@ -261,9 +263,15 @@ impl SymbolIndex {
 fn list(root: &Path, ignores: &Ignores, watch: &Watch) -> Result<(Vec<ListedFile>, IndexedFiles), ToolOutput> {
     let (too_large, unread) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
+    let unknown = Mutex::new(BTreeMap::new());
     let listed_file = |entry: DirEntry| {
         entry.file_type().filter(std::fs::FileType::is_file)?;
-        let language = Languages::known().of(entry.path())?;
+        let Some(language) = Languages::known().of(entry.path()) else {
+            if let Some(ending) = ending_of_source(entry.path()) {
+                *unknown.lock().unwrap_or_else(PoisonError::into_inner).entry(ending).or_insert(0) += 1;
+            }
+            return None;
+        };
         let stamp = Stamp::of(&entry.metadata().ok()?);
         if stamp.len > MAX_FILE {
             too_large.fetch_add(1, Ordering::Relaxed);
@@ -274,7 +282,28 @@ fn list(root: &Path, ignores: &Ignores, watch: &Watch) -> Result<(Vec<ListedFile
     let mut listed = find_all(&walk(root, &sieve), watch, usize::MAX, &unread, || listed_file)?;
     listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let (too_large, unread) = (too_large.into_inner(), unread.into_inner());
-    Ok((listed, IndexedFiles { too_large, unread, ..IndexedFiles::default() }))
+    let unknown = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((listed, IndexedFiles { too_large, unread, unknown, ..IndexedFiles::default() }))
+}
+
+/// Endings of names of files that hold no code: prose, data, pictures, and what programs make.
+#[rustfmt::skip]
+const NO_SOURCE: &[&str] = &[
+    "md", "markdown", "rst", "txt", "adoc", "json", "jsonl", "json5", "yaml", "yml", "toml", "ini", "cfg", "conf", "lock", "xml", "csv",
+    "tsv", "svg", "png", "jpg", "jpeg", "gif", "ico", "webp", "pdf", "woff", "woff2", "ttf", "otf", "eot", "zip", "gz", "tar", "xz", "bz2",
+    "jar", "so", "a", "o", "dll", "exe", "bin", "wasm", "map", "log", "snap", "patch", "diff", "pem", "crt", "po", "pot", "mo", "mp3",
+    "mp4", "wav", "db", "sqlite", "pyc", "class", "sum", "mod", "example", "sample", "tmp", "bak", "out", "dat", "properties", "env",
+];
+
+/// Returns the ending of a name that says code in a language that is not known; of a Makefile, its name.
+fn ending_of_source(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    if matches!(name, "Makefile" | "makefile" | "GNUmakefile") {
+        return Some(name.to_owned());
+    }
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    let is_word = !ending.is_empty() && ending.len() <= 12 && ending.chars().all(|c| c.is_ascii_alphanumeric());
+    (is_word && !NO_SOURCE.contains(&ending.as_str())).then(|| format!(".{ending}"))
 }
 
 /// Returns a file's text, with a sign for what is no text; nothing for a file that is binary or too large.

@@ -21,6 +21,8 @@ use crate::tool::search::walk::{LATE, Watch};
 
 /// Characters of one result.
 const MAX_TEXT: usize = 40_000;
+/// Kinds of files that are named as not looked into.
+const MAX_KINDS: usize = 6;
 /// Characters of a query that is repeated.
 const MAX_QUERY: usize = 80;
 
@@ -39,7 +41,7 @@ impl SymbolListing<'_> {
         let count = ranked.hits.len();
         let name = bounded(&query.shown(), MAX_QUERY);
         let lead = match (count, ranked.fit) {
-            (0, _) => "No definition matches.".to_owned(),
+            (0, _) => format!("No definition matches{}.", self.among()),
             (1, QueryFit::Named) => format!("`{name}` is defined once."),
             (_, QueryFit::Named) => format!("`{name}` is defined {count} times."),
             (_, QueryFit::AllWords) => format!("{}, best match first.", counted(count, "definition")),
@@ -71,6 +73,25 @@ impl SymbolListing<'_> {
             self.note_choice(&mut page);
         }
         self.finish(page, count, summary)
+    }
+
+    /// Says which files are in languages that are not known.
+    fn note_unknown(&self, page: &mut Page) {
+        let unknown = &self.indexed.unknown;
+        let kinds: Vec<String> =
+            unknown.iter().take(MAX_KINDS).map(|(kind, count)| format!("{count} {kind}")).collect();
+        let more = if unknown.len() > MAX_KINDS { " and more" } else { "" };
+        if !kinds.is_empty() {
+            let kinds = kinds.join(", ");
+            page.notes.push(format!(
+                "[not looked into, as Symbols does not know their language: {kinds}{more}; use Grep for them]"
+            ));
+        }
+    }
+
+    /// Says in what nothing was found, if that is not all of the code.
+    fn among(&self) -> &'static str {
+        if self.indexed.unknown.is_empty() { "" } else { " in the languages that Symbols reads" }
     }
 
     /// Says that not all files were looked into.
@@ -123,9 +144,11 @@ impl SymbolListing<'_> {
         let summary = format!("{} in {}", counted(count, "use"), counted(files.len(), "file"));
         let shown = bounded(name, MAX_QUERY);
         let lead = match (count, of(UseKind::Definition).count()) {
-            (0, 0) if imports == 0 => format!("Nothing is named `{shown}` outside comments and strings."),
-            (0, 0) => format!("`{shown}` is neither used nor defined here."),
-            (0, _) => format!("No uses of `{shown}` were found."),
+            (0, 0) if imports == 0 => {
+                format!("Nothing is named `{shown}` outside comments and strings{}.", self.among())
+            }
+            (0, 0) => format!("`{shown}` is neither used nor defined here{}.", self.among()),
+            (0, _) => format!("No uses of `{shown}` were found{}.", self.among()),
             (_, 0) => format!(
                 "`{shown}` is used on {} in {}; it is not defined here.",
                 lines(count),
@@ -145,6 +168,9 @@ impl SymbolListing<'_> {
             }
             page.push(&self.line_of(found), "");
         }
+        if total > 0 {
+            self.note_unknown(&mut page);
+        }
         if imports > 0 && !with_imports {
             page.notes.push(format!("[{} not shown; set imports to see them]", counted(imports, "import")));
         }
@@ -153,7 +179,7 @@ impl SymbolListing<'_> {
 
     pub(super) fn values(&self, found: &[StatedValue]) -> ToolOutput {
         let lead = match found.len() {
-            0 => "No line states a value for this.".to_owned(),
+            0 => format!("No line states a value for this{}.", self.among()),
             count => format!("{}, best first.", counted(count, "stated value")),
         };
         let mut page = Page::new(lead, self.limit);
@@ -240,6 +266,9 @@ impl SymbolListing<'_> {
         ];
         for (count, noun, why) in left_out.into_iter().filter(|(count, ..)| *count > 0) {
             page.notes.push(format!("[skipped {} {why}]", counted(count, noun)));
+        }
+        if count == 0 {
+            self.note_unknown(&mut page);
         }
         if self.watch.is_late() {
             page.notes.push(LATE.to_owned());

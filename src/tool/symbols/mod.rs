@@ -20,6 +20,7 @@ mod uses;
 mod values;
 mod word_counts;
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -33,6 +34,7 @@ use self::listing::SymbolListing;
 use self::rank::{QueryFit, SymbolQuery, WantedSymbols, rank};
 use self::values::{ValueQuery, values};
 use super::blocking::off_thread;
+use super::file::missing::missing_words;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::search::ignores::Ignores;
 use super::search::walk::Watch;
@@ -154,6 +156,9 @@ fn look(
 ) -> Result<ToolOutput, ToolOutput> {
     let shown = relative(root, &context.cwd);
     let is_file = match std::fs::metadata(root) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(ToolOutput::error(missing_words(root, &context.cwd, "Find the right path with LS or Glob.")));
+        }
         Err(error) => return Err(ToolOutput::error(format!("{shown}: {error}. Find the right path with LS or Glob."))),
         Ok(metadata) => !metadata.is_dir(),
     };

@@ -1,5 +1,6 @@
 //! The tools, each driven through its plan and its run in a real folder.
 
+mod absence;
 mod commands;
 mod descriptions;
 mod diagnostics;
