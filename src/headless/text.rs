@@ -7,8 +7,9 @@ use crate::agent::{
     AgentEvent, EventKind, Hold, KeptWorktree, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent,
 };
 use crate::app::context_words;
+use crate::definition::CatalogChanges;
 use crate::message::format::{counted, millis, seconds};
-use crate::message::{AgentId, canonical_name, sanitize, sanitize_line};
+use crate::message::{AgentId, Diagnostic, canonical_name, sanitize, sanitize_line};
 use crate::subagent::AGENT_TOOL;
 use crate::tool::CommandEvent;
 
@@ -24,6 +25,20 @@ const HOW_TO_MERGE: &str = "Merge or discard them with /worktrees in belvedere, 
 pub struct ProgressLine {
     children: HashMap<AgentId, Child>,
     waits: Waits,
+}
+
+/// Faults of agent files that are written one by one.
+const MAX_ERRORS: usize = 20;
+
+/// Returns what is wrong with agent files, a line each. What loses a guard has its own notice.
+pub(super) fn agent_errors(changes: &CatalogChanges) -> Vec<String> {
+    let errors: Vec<&Diagnostic> = changes.errors.iter().filter(|error| !error.loses_guard).collect();
+    let mut lines: Vec<String> =
+        errors.iter().take(MAX_ERRORS).map(|error| sanitize_line(&error.to_string()).into_owned()).collect();
+    if errors.len() > MAX_ERRORS {
+        lines.push(format!("… and {} more problems; see `belvedere agents check`", errors.len() - MAX_ERRORS));
+    }
+    lines
 }
 
 #[derive(Debug)]
@@ -42,6 +57,9 @@ impl ProgressLine {
             LogEvent::Agent(event) => self.line_of_agent(event, now),
             LogEvent::Session { event: SessionEvent::ModelChosen { note: Some(note), .. }, .. } => {
                 Some(sanitize_line(note).into_owned())
+            }
+            LogEvent::Session { event: SessionEvent::AgentsChanged { changes }, .. } => {
+                Some(agent_errors(changes).join("\n")).filter(|lines| !lines.is_empty())
             }
             LogEvent::Session { .. } => None,
         }

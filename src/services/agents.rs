@@ -48,24 +48,22 @@ impl AgentFiles {
             let lost: Vec<Diagnostic> =
                 errors.iter().chain(&of_skills).filter(|error| error.loses_guard).cloned().collect();
             say(&lost, sink).await;
+            if !errors.is_empty() {
+                let changes = CatalogChanges { errors, ..CatalogChanges::default() };
+                sink.emit_session(SessionEvent::AgentsChanged { changes }).await;
+            }
         } else {
             tracing::warn!("reading the agent files timed out");
         }
         let watcher = Watcher::start(files, Means::Events);
         let sink = sink.clone();
         let announcer = tokio::spawn(async move {
-            let mut changes = CatalogChanges { errors, ..CatalogChanges::default() };
             loop {
-                if !changes.is_empty() {
-                    sink.emit_session(SessionEvent::AgentsChanged { changes }).await;
-                }
-                changes = tokio::select! {
-                    changes = library.changes() => changes,
-                    changes = skills.changes() => {
-                        sink.emit_session(SessionEvent::SkillsChanged { changes }).await;
-                        CatalogChanges::default()
-                    }
+                let event = tokio::select! {
+                    changes = library.changes() => SessionEvent::AgentsChanged { changes },
+                    changes = skills.changes() => SessionEvent::SkillsChanged { changes },
                 };
+                sink.emit_session(event).await;
             }
         });
         Self { _watcher: watcher, _announcer: AbortOnDrop(announcer) }

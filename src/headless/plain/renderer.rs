@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use jiff::Timestamp;
 
-use super::super::text::{Waits, ended};
+use super::super::text::{Waits, agent_errors, ended};
 use super::choosing::{ChoiceStep, Choosing};
 use super::command_list::CommandList;
 use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
@@ -91,6 +91,9 @@ impl LineRenderer {
             }
             SessionEvent::Rewound { messages, files, left } => self.notice(&rewound_words(*messages, files, left)),
             SessionEvent::Worktrees { kept } => self.worktrees_changed(kept),
+            SessionEvent::AgentsChanged { changes } => {
+                agent_errors(changes).iter().flat_map(|error| self.notice(error)).collect()
+            }
             _ => Vec::new(),
         }
     }

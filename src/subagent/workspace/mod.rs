@@ -17,6 +17,7 @@ use crate::agent::{
     Agent, Author, EventKind, InboxMessage, KeptFile, KeptWorktree, Outcome, Place, Status, StopCause, Urgency,
     WorktreeNews,
 };
+use crate::config::git_branch;
 use crate::definition::{AgentDefinition, Isolation};
 use crate::message::AgentId;
 use crate::permission::{Fence, Permissions};
@@ -153,7 +154,10 @@ impl Tree {
     /// Returns what an agent's prompt says of where it works.
     pub(in crate::subagent) fn environment_of(&self, workspace: Option<&Workspace>) -> PromptEnvironment {
         let around = self.setup().environment.clone();
-        let Some(workspace) = workspace else { return around };
+        let Some(workspace) = workspace else {
+            // A command may have checked out another branch since the session began.
+            return PromptEnvironment { branch: git_branch(&around.project).or(around.branch), ..around };
+        };
         PromptEnvironment {
             cwd: workspace.place.cwd.as_ref().clone(),
             project: workspace.place.project.as_ref().clone(),

@@ -384,3 +384,16 @@ fn a_request_that_is_cut_off_says_what_it_took() {
         assert!(last["tree"]["agents"].as_u64() >= Some(1) && last["usage"].is_object(), "{out}");
     }
 }
+
+#[test]
+fn broken_agent_files_are_named_in_every_form_of_a_session() {
+    let bench = Bench::new();
+    bench.at_home(".claude/agents/bad.md", "no head at all\n");
+    bench.at_home(".claude/agents/fine.md", "---\nname: fine\ndescription: d\n---\nYou work.\n");
+    let asked = bench.ask("where is verify_password defined?", &[]);
+    let plain = bench.command(&["--plain", "--model", "offline"]).output().unwrap();
+    for (form, said) in [("-p", text(&asked.stderr)), ("--plain", text(&plain.stdout) + &text(&plain.stderr))] {
+        assert!(said.lines().any(|line| line.contains("bad.md")), "{form}: {said}");
+        assert!(!said.contains("fine.md"), "{form}: {said}");
+    }
+}
