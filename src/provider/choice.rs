@@ -41,6 +41,8 @@ pub enum ModelChoice {
         /// What the user asked for; then finding no server is [`ChoiceError::NoServer`]. `None` if nothing was asked
         /// for; then the offline model answers.
         wish: Option<String>,
+        /// Why services that are set up in part are not among them.
+        left_out: Vec<ChoiceError>,
     },
     Offline,
 }
@@ -135,6 +137,9 @@ pub enum ChoiceError {
         /// The end of the sentence: the question whether a known name is meant.
         question: String,
     },
+    /// Nobody is there to see that the offline model answers in the place of one.
+    #[error("{}No model connected. {advice}", reason.as_ref().map(|reason| format!("{reason} ")).unwrap_or_default())]
+    NoModel { reason: Option<String>, advice: String },
     #[error("{words}")]
     Unusable { words: String },
 }
@@ -222,24 +227,43 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
         return at(row, Some(wish), Some(wish), env);
     }
     let wish = Some(wish.to_owned());
-    Ok(ModelChoice::Probe { endpoints: local_endpoints(env)?, model: wish.clone(), wish })
+    probe(wish.clone(), wish, env, Vec::new())
 }
 
 fn configured(env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let hosted = || env.table.rows().filter(|row| !row.local);
     // An address alone counts as much as a key where the server can be asked what it has.
     let is_ready = |row: &&Arc<ProviderRow>| {
-        env.has_place(row) && env.credential(row) != Credential::None || (row.wire.is_openai() && env.is_moved(row))
+        env.credential(row) != Credential::None
+            || env.lacks_key_header(row)
+            || row.wire.is_openai() && env.is_moved(row)
     };
-    match hosted().find(is_ready).or_else(|| hosted().find(|row| env.has_place(row) && env.has_access(row))) {
-        Some(row) => at(row, None, None, env),
-        None => Ok(ModelChoice::Probe { endpoints: local_endpoints(env)?, model: None, wish: None }),
+    // A key may be there for another program, which knows where the service is.
+    let is_placed = |row: &&Arc<ProviderRow>| !matches!(env.base(row), Err(ChoiceError::MissingPlace { .. }));
+    let placed = || hosted().filter(is_placed);
+    // Whatever else is wrong with the first one is an error: the user means that service, and no other one answers.
+    if let Some(row) = placed().find(is_ready).or_else(|| placed().find(|row| env.has_access(row))) {
+        return at(row, None, None, env);
     }
+    let unplaced = hosted().filter(is_ready).filter_map(|row| env.base(row).err()).collect();
+    probe(None, None, env, unplaced)
 }
 
-fn local_endpoints(env: &ProviderEnv) -> Result<Vec<Endpoint>, ChoiceError> {
-    let rows = env.table.rows().filter(|row| row.local && env.transport(row).is_ok());
-    rows.map(|row| Endpoint::new(row, env)).collect()
+/// Returns the choice of whichever local server has the model.
+fn probe(
+    model: Option<String>,
+    wish: Option<String>,
+    env: &ProviderEnv,
+    mut left_out: Vec<ChoiceError>,
+) -> Result<ModelChoice, ChoiceError> {
+    let mut endpoints = Vec::new();
+    for row in env.table.rows().filter(|row| row.local) {
+        match env.transport(row) {
+            Ok(_) => endpoints.push(Endpoint::new(row, env)?),
+            Err(error) => left_out.push(error),
+        }
+    }
+    Ok(ModelChoice::Probe { endpoints, model, wish, left_out })
 }
 
 /// Chooses this service, for a wish that led to it.
@@ -262,7 +286,12 @@ fn at(
     if model.is_none() && must_ask {
         let name = row.url_env.clone().filter(|_| env.is_moved(row)).unwrap_or(provider);
         let wish = wish.map_or_else(|| format!("{name} ({})", without_secrets(&endpoint.base)), str::to_owned);
-        return Ok(ModelChoice::Probe { endpoints: vec![endpoint], model: None, wish: Some(wish) });
+        return Ok(ModelChoice::Probe {
+            endpoints: vec![endpoint],
+            model: None,
+            wish: Some(wish),
+            left_out: Vec::new(),
+        });
     }
     let id = model.map(|name| model::lookup(row, name).id);
     let model = id.or_else(|| row.model.clone()).ok_or(ChoiceError::MissingModel { provider })?;

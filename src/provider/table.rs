@@ -13,6 +13,7 @@ use super::choice::ChoiceError;
 use super::discover::ListedModel;
 use super::http::is_loopback;
 use super::service::{Credential, place};
+use super::transport::BrokenTransport;
 use super::{Transport, model};
 use crate::message::{Dialect, ProviderRow, Secret, TransportSettings, WireFormat};
 
@@ -119,7 +120,7 @@ pub struct ProviderEnv {
     /// What the settings have for services whose variables are not set, by their names.
     credentials: BTreeMap<String, Credential>,
     /// How services are reached beside their addresses, by their names; or why that is not known.
-    transports: BTreeMap<String, Result<Arc<Transport>, String>>,
+    transports: BTreeMap<String, Result<Arc<Transport>, BrokenTransport>>,
     listed: ListedWindows,
 }
 
@@ -224,8 +225,15 @@ impl ProviderEnv {
         match self.transports.get(&row.name) {
             None => Ok(Arc::default()),
             Some(Ok(transport)) => Ok(transport.clone()),
-            Some(Err(why)) => Err(ChoiceError::Unusable { words: format!("`providers.{}`: {why}.", row.name) }),
+            Some(Err(BrokenTransport { why, .. })) => {
+                Err(ChoiceError::Unusable { words: format!("`providers.{}`: {why}.", row.name) })
+            }
         }
+    }
+
+    /// Returns `true` if the settings have a header for it that authenticates the requests, and that cannot be sent.
+    pub(super) fn lacks_key_header(&self, row: &ProviderRow) -> bool {
+        matches!(self.transports.get(&row.name), Some(Err(broken)) if broken.has_key)
     }
 
     /// Returns `true` if a variable says that the service is elsewhere.

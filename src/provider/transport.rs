@@ -17,9 +17,28 @@ pub struct Transport {
     pub(super) files: TlsFiles,
 }
 
+/// Why a service cannot be reached as the settings say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BrokenTransport {
+    /// Which header cannot be sent, and why.
+    pub(super) why: String,
+    /// Whether one of the headers authenticates the requests.
+    pub(super) has_key: bool,
+}
+
 impl Transport {
-    /// Fills in what `variable` says. On failure, returns which header cannot be sent and why.
+    /// Fills in what `variable` says.
     pub(super) fn new(
+        settings: &TransportSettings,
+        home: Option<&Path>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, BrokenTransport> {
+        let has_key = settings.headers.keys().any(|name| is_key_header(name));
+        Self::filled(settings, home, variable).map_err(|why| BrokenTransport { why, has_key })
+    }
+
+    /// The same; on failure, returns which header cannot be sent and why.
+    fn filled(
         settings: &TransportSettings,
         home: Option<&Path>,
         variable: &dyn Fn(&str) -> Option<String>,

@@ -19,12 +19,21 @@ use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveMode
 
 /// Returns what the first line of a session without a model says.
 fn how_to_connect() -> String {
-    let table = ProviderTable::default();
+    let ways = ways_to_connect();
     format!(
-        "No model connected. The built-in offline model can only explore code. To connect one, set {}, start {}, or pass --model.",
-        any_of(&table.main_keys()),
-        any_of(&table.server_names()),
+        "No model connected. The built-in offline model can only explore code. To connect one, {ways}, or pass --model."
     )
+}
+
+/// Returns what is said where the offline model does not stand in.
+fn how_to_answer() -> String {
+    let ways = ways_to_connect();
+    format!("To connect one, {ways}, or pass --model. (--model offline explores code without a language model.)")
+}
+
+fn ways_to_connect() -> String {
+    let table = ProviderTable::default();
+    format!("set {}, start {}", any_of(&table.main_keys()), any_of(&table.server_names()))
 }
 
 /// Returns `true` if the model that the user has chosen is answered by a service that may have models of any name.
@@ -88,6 +97,8 @@ pub(super) struct ConnectMeans {
     pub(super) rate_limiters: RateLimiters,
     pub(super) known: KnownServers,
     pub(super) effort: SessionEffort,
+    /// Whether finding no model is an error, and the offline model answers only if it is asked for.
+    pub(super) needs_model: bool,
 }
 
 /// The model of the definition that the main agent works as, unless the command line names one.
@@ -121,20 +132,24 @@ struct Found {
 
 async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
     let offline = |note| Found { connection: offline_connection(means.pace), note, warning: None };
+    let instead = |reason| match means.needs_model {
+        true => Err(ChoiceError::NoModel { reason, advice: how_to_answer() }),
+        false => Ok(offline(reason)),
+    };
     let chosen = match choose(wishes)? {
         ModelChoice::Connect(chosen) => chosen,
         ModelChoice::Offline => return Ok(offline(None)),
-        ModelChoice::Probe { endpoints, model, wish } => {
+        ModelChoice::Probe { endpoints, model, wish, left_out } => {
             if let Some(named) = endpoints.iter().find(|endpoint| endpoint.is_named) {
                 sink.emit_session(SessionEvent::ModelSearch { place: named.place() }).await;
             }
             match wish {
                 Some(wish) => find_local_server(&endpoints, model.as_deref(), discover::NAMED_TIMEOUT)
                     .await
-                    .map_err(|misses| unusable(&misses, model.as_deref(), wish, &wishes.env.table))?,
+                    .map_err(|misses| unusable(&misses, &left_out, (model.as_deref(), wish), &wishes.env.table))?,
                 None => match guess(endpoints, &means.known).await {
                     Ok(chosen) => chosen,
-                    Err(note) => return Ok(offline(note)),
+                    Err(note) => return instead(joined(note, &left_out)),
                 },
             }
         }
@@ -167,11 +182,22 @@ async fn guess(endpoints: Vec<Endpoint>, known: &KnownServers) -> Result<ModelEn
 }
 
 /// Returns the error for a search that has found no model.
-fn unusable(misses: &[Miss], model: Option<&str>, wish: String, table: &ProviderTable) -> ChoiceError {
-    match words_of(misses, model) {
+fn unusable(
+    misses: &[Miss],
+    left_out: &[ChoiceError],
+    (model, wish): (Option<&str>, String),
+    table: &ProviderTable,
+) -> ChoiceError {
+    match joined(words_of(misses, model), left_out) {
         Some(words) => ChoiceError::Unusable { words },
         None => ChoiceError::no_server(wish, table),
     }
+}
+
+/// Returns what is wrong with servers, and with what is set up in part; `None` if there is nothing to say.
+fn joined(words: Option<String>, left_out: &[ChoiceError]) -> Option<String> {
+    let all: Vec<String> = words.into_iter().chain(left_out.iter().map(ToString::to_string)).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// Says what is wrong with the servers that were named, or that are there.

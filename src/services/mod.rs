@@ -41,6 +41,7 @@ mod tool_hooks;
 mod trust;
 mod worktrees;
 
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -168,7 +169,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     let earlier = SavedSession::take_over(saved, &tree).await;
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = wishes(&options, &config, (settings_model, services));
-    let means = connect_means(options.front_end, rate_limiters, paths.as_ref(), &tree);
+    let means = connect_means(&options, rate_limiters, paths.as_ref(), &tree);
     let (resolve, limits) = (tree.setup().resolve_model.clone(), limits::of_main(&config, options.max_turns));
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
     let lead = LeadModel { definition: agent.clone().filter(|_| options.model.is_none()), resolve };
@@ -226,9 +227,16 @@ async fn attend_earlier(
 }
 
 /// Returns by what a model is connected.
-fn connect_means(front_end: FrontEnd, rate_limiters: RateLimiters, paths: Option<&Paths>, tree: &Tree) -> ConnectMeans {
+fn connect_means(options: &Options, rate_limiters: RateLimiters, paths: Option<&Paths>, tree: &Tree) -> ConnectMeans {
     let known = KnownServers::new(paths.map(|paths| paths.state_dir.as_path()));
-    ConnectMeans { pace: pace(front_end), rate_limiters, known, effort: tree.setup().effort.clone() }
+    let effort = tree.setup().effort.clone();
+    ConnectMeans { pace: pace(options.front_end), rate_limiters, known, effort, needs_model: needs_model(options) }
+}
+
+/// Returns `true` if a program reads the answer, to which the rules of the offline model would look like a model's.
+fn needs_model(options: &Options) -> bool {
+    let is_driven = options.given.program.is_some();
+    is_driven || options.front_end == FrontEnd::Headless && !io::stdout().is_terminal()
 }
 
 /// Works the schemas out, once: the first request need not wait for that.

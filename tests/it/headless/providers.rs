@@ -241,3 +241,64 @@ async fn headers_hold_what_variables_say_and_stay_out_of_all_that_is_shown() {
     assert!(text(&output.stderr).contains("a project may not set `providers`"), "{}", text(&output.stderr));
     assert_eq!(seen[0].header("x-pass"), None);
 }
+
+/// What the offline model begins an answer with.
+const RULES: &str = "offline model";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_header_that_cannot_be_sent_is_an_error_and_no_other_model_answers() {
+    let team = "[providers.anthropic]\nheaders = { \"X-Team\" = \"${TEAMX}\" }\n";
+    let login = team.replace("X-Team", "Authorization");
+    let bad_place = [("ANTHROPIC_API_KEY", "sk-12345678"), ("ANTHROPIC_BASE_URL", "gate.example:80:80")];
+    let key = [("ANTHROPIC_API_KEY", "sk-12345678"), ("ANTHROPIC_BASE_URL", "{base}/claude"), ("OPENAI_API_KEY", "k")];
+    for (user, env, words) in [
+        (team, &key[..], "the header `x-team` cannot be sent: the variable TEAMX is not set"),
+        (&login, &key[2..], "the header `authorization` cannot be sent: the variable TEAMX is not set"),
+        ("", &bad_place, "ANTHROPIC_BASE_URL is not a URL (gate.example:80:80)"),
+        ("", &[("AWS_BEARER_TOKEN_BEDROCK", "b")], "bedrock needs to know where it is: set AWS_REGION"),
+        (
+            "[providers.ollama]\nheaders = { x-a = \"${TEAMX}\" }\n",
+            &[],
+            "`providers.ollama`: the header `x-a` cannot be sent",
+        ),
+    ] {
+        let (output, seen) = ask(user, "", &[], env).await;
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), seen.len()), (Some(1), 0), "{words}: {said}");
+        assert!(said.contains(words), "{words}: {said}");
+        assert_eq!(text(&output.stdout), "");
+    }
+    // A key that another program may have no place for keeps no other service from answering.
+    let (output, seen) = ask(CHAT, "", &[], &[KEYS[0], ("AZURE_OPENAI_API_KEY", "z")]).await;
+    assert_eq!((text(&output.stdout).as_str(), seen.len()), ("by chat\n", 1), "{}", text(&output.stderr));
+}
+
+#[test]
+fn without_a_model_there_is_no_answer_unless_the_offline_model_is_named() {
+    let bench = Bench::new();
+    for format in ["text", "json", "stream-json", "events"] {
+        let output = bench.command(&["-p", "hello", "--output-format", format]).output().unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{format}: {out} {err}");
+        assert!(!out.contains(RULES), "{format}: {out}");
+        let said = if format == "text" { err } else { out };
+        assert!(said.contains("No model connected.") && said.contains("ANTHROPIC_API_KEY"), "{format}: {said}");
+        assert!(said.contains("--model offline"), "{format}: {said}");
+    }
+    for (flags, variable) in [(&["--model", "offline"][..], ""), (&[], "offline")] {
+        let mut command = bench.command(&[&["-p", "hello"], flags].concat());
+        let output = command.env("BELVEDERE_MODEL", variable).output().unwrap();
+        assert!(output.status.success() && text(&output.stdout).contains(RULES), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_program_that_drives_a_session_gets_an_error_in_the_place_of_the_offline_models_answer() {
+    let bench = Bench::new();
+    let mut driven = super::programs::Driven::started(&bench, &[], &[]);
+    driven.says("hello");
+    let result = driven.result();
+    assert_eq!(result["is_error"], true, "{result}");
+    assert!(!result.to_string().contains(RULES), "{result}");
+    assert_eq!(driven.end(), Some(1));
+}

@@ -29,7 +29,7 @@ fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
             let provider = &endpoint.provider.name;
             format!("{provider}/{model} at {} with {key}", endpoint.base.as_str().trim_end_matches('/'))
         }
-        Ok(ModelChoice::Probe { endpoints, model, wish }) => {
+        Ok(ModelChoice::Probe { endpoints, model, wish, .. }) => {
             let names: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.provider.name.clone()).collect();
             format!(
                 "probe {} for {} asked {}",
