@@ -25,6 +25,8 @@ pub struct MoreSettings {
     /// Whether only the organization's hooks run.
     pub only_managed_hooks: bool,
     pub model: Option<String>,
+    /// A command line that prints the key of the service.
+    pub key_helper: Option<String>,
     /// Models that stand in for that one, in their order.
     pub fallback_models: Option<Vec<String>>,
     /// How hard the model thinks.
@@ -76,8 +78,9 @@ pub enum SettingsKey {
 }
 
 /// Keys that count.
-const USED: [&str; 25] = [
+const USED: [&str; 26] = [
     "$schema",
+    "apiKeyHelper",
     "permissions",
     "allowManagedPermissionRulesOnly",
     "hooks",
@@ -127,10 +130,10 @@ const UNUSED_PERMISSIONS: [&str; 6] = [
 
 /// Keys of Claude Code that do nothing here. Those of them that restrict are in `restrictions`.
 #[rustfmt::skip]
-const UNUSED: [&str; 162] = [
+const UNUSED: [&str; 161] = [
     "additionalMarketplaces", "advisorModel", "agent", "agentPushNotifEnabled", "allowAllClaudeAiMcps",
     "allowClaudeInChromeWithManagedMcp", "allowedChannelPlugins", "allowedMarketplaces",
-    "allowedProviders", "allowNestedModelAccessUnderForceLogin", "apiKeyHelper", "appendPlugins",
+    "allowedProviders", "allowNestedModelAccessUnderForceLogin", "appendPlugins",
     "askUserQuestionTimeout", "attribution", "attributionProject", "attributionProjectPolicy", "autoCompactEnabled",
     "autoCompactWindow", "autoConnectIde", "autoContinueAtUsageLimit", "autoDreamEnabled", "autoMemoryDirectory",
     "autoMemoryEnabled", "autoMode", "autoScrollEnabled", "autoUpdates", "autoUpdatesChannel", "autoUploadSessions",
@@ -207,6 +210,10 @@ impl MoreSettings {
             }
             ("skillOverrides", _) => self.lost.push((key.to_owned(), "is no object of skills".to_owned())),
             ("model", Value::String(name)) if !name.trim().is_empty() => self.model = Some(name.clone()),
+            ("apiKeyHelper", Value::String(line)) if !line.trim().is_empty() && !line.contains('\0') => {
+                self.key_helper = Some(line.clone());
+            }
+            ("apiKeyHelper", _) => return false,
             ("fallbackModel", value) => {
                 self.fallback_models = fallback_models(value);
                 return self.fallback_models.is_some();

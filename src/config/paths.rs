@@ -25,6 +25,13 @@ impl Environment {
         environment
     }
 
+    /// Returns the environment with more variables, which stand in the place of those there are.
+    #[must_use]
+    pub fn with<'v>(mut self, variables: impl IntoIterator<Item = (&'v String, &'v String)>) -> Self {
+        self.variables.extend(variables.into_iter().map(|(name, value)| (name.clone(), value.clone())));
+        self
+    }
+
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }

@@ -39,7 +39,7 @@ pub struct ProviderRow {
     pub other_key_envs: Vec<String>,
     /// Header that carries the key, if not the one of the wire format.
     pub key_header: Option<String>,
-    /// Variable that holds a token, which is sent as `Authorization: Bearer` if there is no key.
+    /// Variable that holds a token, which is sent as `Authorization: Bearer` in the place of a key.
     pub token_env: Option<String>,
     /// The model that is used when none is named.
     pub model: Option<String>,
@@ -63,6 +63,22 @@ pub struct ProviderRow {
     pub documents: bool,
     /// How it searches the web itself, if it does.
     pub web_search: Option<ServiceSearch>,
+    /// What the user's set-up of another program says of its models.
+    #[serde(skip)]
+    pub set_up: ModelSetup,
+}
+
+/// What the user's set-up of another program says of a service's models.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelSetup {
+    /// Models by the short names that stand for them, in small letters.
+    pub names: BTreeMap<String, String>,
+    /// Most output tokens to ask for.
+    pub max_output_tokens: Option<u32>,
+    /// The size of the context in tokens.
+    pub context_window: Option<u64>,
+    /// Whether a gateway answers, which may have models of any name.
+    pub is_gateway: bool,
 }
 
 /// How a service is spoken to.
@@ -166,8 +182,9 @@ impl ProviderRow {
         self.key_env.clone().unwrap_or_else(|| format!("`key_env` of `[providers.{}]`", self.name))
     }
 
+    /// Returns the variables that hold keys, in the order in which they count.
     pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
-        [&self.key_env, &self.token_env].into_iter().flatten().chain(&self.other_key_envs).map(String::as_str)
+        [&self.token_env, &self.key_env].into_iter().flatten().chain(&self.other_key_envs).map(String::as_str)
     }
 }
 

@@ -11,7 +11,7 @@ use reqwest::Url;
 use super::http::{Http, is_loopback, is_private, without_secrets};
 use super::rate_limiter::RateLimiters;
 use super::service::Credential;
-use super::table::{ProviderEnv, ProviderTable, is_home};
+use super::table::{ProviderEnv, ProviderTable, RequiredService, is_home};
 use super::{Model, Provider, Service, Transport, model};
 use crate::message::ProviderRow;
 
@@ -180,8 +180,13 @@ pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
     if let Some(wish) = wish {
         return wished(wish, &wishes.env);
     }
-    match wishes.settings.as_deref().map(|wish| wished(wish.trim(), &wishes.env)) {
-        Some(Ok(choice @ ModelChoice::Connect(_))) => Ok(choice),
+    let of_settings = wishes.settings.as_deref().map(|wish| wished(wish.trim(), &wishes.env));
+    match (of_settings, &wishes.env.required) {
+        (_, Some(RequiredService { unusable: Some(words), .. })) => Err(ChoiceError::Unusable { words: words.clone() }),
+        (Some(Ok(choice @ ModelChoice::Connect(_))), _) => Ok(choice),
+        (Some(Err(error)), Some(RequiredService { variable, .. })) => {
+            Err(ChoiceError::Unusable { words: format!("{variable} chooses the service. {error}") })
+        }
         _ => configured(&wishes.env),
     }
 }
@@ -207,16 +212,22 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     if head.eq_ignore_ascii_case(OFFLINE) {
         return Ok(ModelChoice::Offline);
     }
-    if let Some(row) = env.table.get(head) {
+    let hosted = || env.table.rows().filter(|row| !row.local);
+    let open_gateway = || hosted().find(|row| row.set_up.is_gateway && env.is_moved(row));
+    // To a gateway, the names of services may be parts of the names of models.
+    let is_name_of_gateway = |row| !rest.is_empty() && !env.has_access(row) && open_gateway().is_some();
+    if let Some(row) = env.table.get(head).filter(|row| !is_name_of_gateway(row)) {
         return at(row, Some(rest).filter(|name| !name.is_empty()), Some(wish), env);
     }
-    if let Some((provider, id)) = model::alias(wish)
-        && let Some(row) = env.table.get(provider)
-    {
-        return at(row, Some(id), Some(wish), env);
+    if let Some((provider, _)) = model::alias(wish) {
+        let provider =
+            env.required.as_ref().filter(|_| model::is_size(wish)).map_or(provider, |required| required.service);
+        if let Some(row) = env.table.get(provider) {
+            return at(row, Some(wish), Some(wish), env);
+        }
     }
-    let hosted = || env.table.rows().filter(|row| !row.local);
-    let gateway = || hosted().find(|row| row.wire.is_openai() && env.is_moved(row));
+    let openai = || hosted().find(|row| row.wire.is_openai() && env.is_moved(row));
+    let gateway = || openai().or_else(open_gateway);
     let reseller = || hosted().find(|row| wish.contains('/') && row.any_model && env.has_access(row));
     let found = match model::home_of(wish).and_then(|home| env.table.get(home)) {
         // A gateway may have the model of a service whose key is not set.
@@ -293,8 +304,8 @@ fn at(
             left_out: Vec::new(),
         });
     }
-    let id = model.map(|name| model::lookup(row, name).id);
-    let model = id.or_else(|| row.model.clone()).ok_or(ChoiceError::MissingModel { provider })?;
-    let context_window = env.listed_window(&row.name, &model);
-    Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model, context_window }))
+    let name = model.or(row.model.as_deref()).ok_or(ChoiceError::MissingModel { provider })?;
+    let Model { id, context_window, .. } = model::lookup(row, name);
+    let context_window = env.listed_window(&row.name, &id).or(context_window);
+    Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model: id, context_window }))
 }

@@ -19,6 +19,8 @@ pub struct KeySource(Arc<Inner>);
 
 struct Inner {
     place: String,
+    /// Whether it is a token as well as a key.
+    is_token_too: bool,
     fetch: FetchKey,
     kept: Mutex<Kept>,
     /// Held by the one that fetches.
@@ -51,7 +53,18 @@ impl KeySource {
     #[must_use]
     pub fn new(place: impl Into<String>, fetch: FetchKey) -> Self {
         let (kept, turn) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { place: place.into(), fetch, kept, turn }))
+        Self(Arc::new(Inner { place: place.into(), is_token_too: false, fetch, kept, turn }))
+    }
+
+    /// Takes the same for a key that goes into the header of keys and into that of tokens, as gateways read either.
+    #[must_use]
+    pub fn for_both_headers(place: impl Into<String>, fetch: FetchKey) -> Self {
+        let (kept, turn) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Inner { place: place.into(), is_token_too: true, fetch, kept, turn }))
+    }
+
+    pub(super) fn is_token_too(&self) -> bool {
+        self.0.is_token_too
     }
 
     pub(super) fn place(&self) -> &str {

@@ -18,6 +18,10 @@ pub const DEFAULT_OUTPUT: u32 = 8_192;
 /// The same once its replies were cut off there.
 const MOST_OUTPUT: u32 = 32_768;
 
+/// What Claude Code writes behind the name of a model for its context of a million tokens.
+const LONG_MARK: &str = "[1m]";
+const LONG_CONTEXT: u64 = 1_000_000;
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Catalog {
@@ -115,7 +119,11 @@ impl Model {
 
 /// Returns what is known of the service's model `id`, which may be an alias of that service.
 pub fn lookup(row: &ProviderRow, id: &str) -> Model {
-    let id = alias_id(row, id).unwrap_or(id);
+    let (named, has_mark) = (without_window(id), id.ends_with(LONG_MARK));
+    let full = alias_id(row, named).unwrap_or(named);
+    // What stands for a short name may have the mark, too.
+    let id = without_window(full);
+    let is_long = has_mark || id != full;
     let entry = entry_of(id);
     // A service that resells a model sets its own prices, and takes effort in its own way.
     let own = entry.filter(|entry| entry.provider == row.name);
@@ -128,9 +136,9 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         id: id.to_owned(),
         display: display.unwrap_or_else(|| short(id).to_owned()),
         // A local server runs the model in the context its owner has set up.
-        context_window: entry.filter(|_| !row.local).map(|entry| entry.context),
-        max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
-        most_output_tokens: entry.map_or(MOST_OUTPUT, |entry| entry.output),
+        context_window: set_up_window(row, is_long).or_else(|| entry.filter(|_| !row.local).map(|entry| entry.context)),
+        max_output_tokens: row.set_up.max_output_tokens.unwrap_or(entry.map_or(DEFAULT_OUTPUT, |entry| entry.output)),
+        most_output_tokens: row.set_up.max_output_tokens.unwrap_or(entry.map_or(MOST_OUTPUT, |entry| entry.output)),
         price: if is_free {
             Some(Price::FREE)
         } else {
@@ -141,6 +149,17 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
         is_effort_known: alike.is_some(),
         sees: entry.map(|entry| entry.vision),
     }
+}
+
+/// Returns a name without the mark by which Claude Code asks for a context of a million tokens.
+fn without_window(id: &str) -> &str {
+    id.strip_suffix(LONG_MARK).unwrap_or(id)
+}
+
+/// Returns the size of the context behind a gateway, where only the user's set-up knows it.
+fn set_up_window(row: &ProviderRow, is_long: bool) -> Option<u64> {
+    let set_up = &row.set_up;
+    set_up.context_window.or_else(|| (is_long && set_up.is_gateway).then_some(LONG_CONTEXT))
 }
 
 /// Returns the price with what the service asks for its own searches.
@@ -157,7 +176,8 @@ pub fn resolve(table: &ProviderTable, row: &ProviderRow, wish: &str) -> Option<M
             return Some(lookup(row, size(sizes)));
         }
         let elsewhere = home_of(wish).is_some_and(|home| home != row.name && row.models_of.as_deref() != Some(home));
-        let unknown = home_of(wish).is_none() && is_catalogued(row) && !wish.contains(':');
+        let is_open = wish.contains(':') || row.set_up.is_gateway;
+        let unknown = home_of(wish).is_none() && is_catalogued(row) && !is_open;
         if alias(wish).is_some() || ((elsewhere || unknown) && !serves_any_model(row)) {
             return None;
         }
@@ -178,7 +198,7 @@ pub fn is_size(word: &str) -> bool {
 }
 
 fn size_of(word: &str) -> Option<fn(&ModelSizes) -> &str> {
-    match word.to_ascii_lowercase().as_str() {
+    match without_window(word).to_ascii_lowercase().as_str() {
         "haiku" | "quick" => Some(|sizes| &sizes.small),
         "sonnet" | "opusplan" => Some(|sizes| &sizes.medium),
         "opus" | "fable" | "best" => Some(|sizes| &sizes.large),
@@ -196,8 +216,7 @@ fn of_provider<'w>(table: &ProviderTable, row: &ProviderRow, wish: &'w str) -> O
         }
         _ => wish,
     };
-    // Claude Code writes the size of the context behind the name.
-    let id = id.strip_suffix("[1m]").unwrap_or(id);
+    let id = without_window(id);
     (!id.is_empty()).then_some(id)
 }
 
@@ -212,6 +231,7 @@ fn serves_any_model(row: &ProviderRow) -> bool {
 
 /// Returns the provider and id that an alias stands for.
 pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
+    let name = without_window(name);
     let found = CATALOG.alias.iter().find(|alias| alias.name.eq_ignore_ascii_case(name))?;
     Some((&found.provider, &found.id))
 }
@@ -231,7 +251,10 @@ pub fn home_of(id: &str) -> Option<&'static str> {
     Some(&entry.provider)
 }
 
-fn alias_id(row: &ProviderRow, name: &str) -> Option<&'static str> {
+fn alias_id<'r>(row: &'r ProviderRow, name: &str) -> Option<&'r str> {
+    if let Some(id) = row.set_up.names.get(&name.to_ascii_lowercase()) {
+        return Some(id);
+    }
     let mut own = CATALOG.alias.iter().filter(|alias| alias.provider == row.name);
     own.find(|alias| alias.name.eq_ignore_ascii_case(name)).map(|alias| alias.id.as_str())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::connect::Advice;
@@ -124,6 +124,14 @@ impl Service {
             return Err(self.error(ErrorKind::Authentication, words));
         };
         value.set_sensitive(true);
+        let is_token_too = matches!(&self.credential, Credential::Fetched(source) if source.is_token_too());
+        if is_token_too && !headers.contains_key(AUTHORIZATION) {
+            let token = HeaderValue::from_str(&format!("Bearer {}", key.secret.expose()));
+            headers.extend(token.ok().map(|mut token| {
+                token.set_sensitive(true);
+                (AUTHORIZATION, token)
+            }));
+        }
         headers.insert(name, value);
         Ok(headers)
     }

@@ -31,13 +31,16 @@ impl ProviderTable {
     /// Returns the table with rows of the user: one with the name of a built-in row stands in its place.
     #[must_use]
     pub fn with(own: &[ProviderRow]) -> Self {
-        let mut rows = model::builtin_rows().to_vec();
-        for row in own {
-            let row = Arc::new(row.clone());
-            match rows.iter_mut().find(|known| known.name == row.name) {
-                Some(known) => *known = row,
-                None => rows.push(row),
-            }
+        own.iter().fold(Self::default(), |table, row| table.replacing(row.clone()))
+    }
+
+    /// Returns the table with another row of the same name.
+    #[must_use]
+    pub fn replacing(&self, row: ProviderRow) -> Self {
+        let (mut rows, row) = (self.0.to_vec(), Arc::new(row));
+        match rows.iter_mut().find(|known| known.name == row.name) {
+            Some(known) => *known = row,
+            None => rows.push(row),
         }
         Self(rows.into())
     }
@@ -122,6 +125,17 @@ pub struct ProviderEnv {
     /// How services are reached beside their addresses, by their names; or why that is not known.
     transports: BTreeMap<String, Result<Arc<Transport>, BrokenTransport>>,
     listed: ListedWindows,
+    /// The service that the user's set-up of another program chooses.
+    pub(super) required: Option<RequiredService>,
+}
+
+/// A service that is chosen by a variable: it answers, or nothing does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredService {
+    pub variable: &'static str,
+    pub service: &'static str,
+    /// Why it cannot answer as it is set up, if that is known.
+    pub unusable: Option<String>,
 }
 
 /// The sizes of contexts, in tokens, that services have listed for their models. Clones share them.
@@ -175,9 +189,17 @@ impl ProviderEnv {
         Self { transports: made.collect(), ..self }
     }
 
+    /// Returns the same with a service that cannot be reached as the settings say, and why.
     #[must_use]
-    pub fn of_process(table: ProviderTable) -> Self {
-        Self::new(table, |name| std::env::var(name).ok())
+    pub fn refusing(mut self, service: &str, why: String) -> Self {
+        self.transports.insert(service.to_owned(), Err(BrokenTransport { why, has_key: false }));
+        self
+    }
+
+    /// Returns the same where a variable chooses the service.
+    #[must_use]
+    pub fn requiring(self, required: Option<RequiredService>) -> Self {
+        Self { required, ..self }
     }
 
     fn get(&self, variable: Option<&String>) -> Option<&Secret> {
@@ -189,7 +211,9 @@ impl ProviderEnv {
         let set = self.table.secret_variables().filter_map(|name| self.variables.get(name)).cloned();
         let keys = set.chain(self.credentials.values().filter_map(Credential::known));
         let headers = self.transports.values().flatten().flat_map(|transport| transport.secrets());
-        keys.map(|key| key.expose().to_owned()).chain(headers.map(str::to_owned))
+        // A server that checks no key is told its own name by its users.
+        let is_name = |text: &str| self.table.get(text).is_some();
+        keys.map(|key| key.expose().to_owned()).chain(headers.map(str::to_owned)).filter(move |text| !is_name(text))
     }
 
     /// Keeps what a service has listed, for when one of its models is named.
@@ -213,9 +237,10 @@ impl ProviderEnv {
 
     pub(super) fn credential(&self, row: &ProviderRow) -> Credential {
         let key = row.key_env.iter().chain(&row.other_key_envs).find_map(|name| self.get(Some(name)));
-        match (key, self.get(row.token_env.as_ref())) {
-            (Some(key), _) => Credential::Key(key.clone()),
-            (None, Some(token)) => Credential::Token(token.clone()),
+        match (self.get(row.token_env.as_ref()), key) {
+            // Who has set both means the gateway that the token is for: Claude Code sends that one.
+            (Some(token), _) => Credential::Token(token.clone()),
+            (None, Some(key)) => Credential::Key(key.clone()),
             (None, None) => self.credentials.get(&row.name).cloned().unwrap_or(Credential::None),
         }
     }

@@ -70,7 +70,9 @@ impl Transport {
 
     /// Returns the values of the headers, and of each what stands behind a word such as `Bearer`.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        let values = self.headers.values().filter_map(|value| value.to_str().ok());
+        // The names of features are known to everybody.
+        let secret = self.headers.iter().filter(|(name, _)| *name != "anthropic-beta");
+        let values = secret.filter_map(|(_, value)| value.to_str().ok());
         values.flat_map(|value| [Some(value), value.split_once(' ').map(|(_, rest)| rest.trim())]).flatten()
     }
 }

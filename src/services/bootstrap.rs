@@ -238,8 +238,10 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more).chain(unusable);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
+    let set_up = environment.clone().with(more.service_variables());
+    let said = (&loaded.config, &more);
     let KeyedServices { services, engine, diagnostics: errors } =
-        keys::environment(&loaded.config, (&environment, paths.as_ref()), untrusted, &options.secrets.clone());
+        keys::environment(said, (&set_up, paths.as_ref()), untrusted, &options.secrets.clone());
     diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
@@ -286,7 +288,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         agent,
         services,
         engine,
-        subagents: subagents(&environment),
+        subagents: subagents(&set_up),
         watch,
         shell: Arc::default(),
         store,

@@ -43,7 +43,10 @@ pub(super) fn serves_any_model(config: &Config, services: &ProviderEnv) -> bool 
         env: services.clone(),
         ..ModelPreferences::default()
     }) {
-        Ok(ModelChoice::Connect(chosen)) => chosen.endpoint.provider.local || chosen.endpoint.provider.any_model,
+        Ok(ModelChoice::Connect(chosen)) => {
+            let row = &chosen.endpoint.provider;
+            row.local || row.any_model || row.set_up.is_gateway
+        }
         Ok(ModelChoice::Probe { wish, .. }) => wish.is_some(),
         Ok(ModelChoice::Offline) | Err(_) => false,
     }

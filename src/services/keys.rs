@@ -17,13 +17,15 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
 use super::Bootstrap;
+use super::claude_setup::{ClaudeSetup, GOOGLE_TOKEN};
 use super::keyring::{Keyring, KeyringRecord};
+use super::settings::{KeyHelper, SessionSettings};
 use crate::config::{Config, Environment, Paths};
 use crate::message::format::words_of;
 use crate::message::{Diagnostic, KeySettings, ProviderRow, Secret};
 use crate::program::SearchPath;
 use crate::provider::table::{ProviderEnv, ProviderTable};
-use crate::provider::{Credential, KeySource};
+use crate::provider::{Credential, FetchKey, KeySource};
 use crate::session::Secrets;
 use crate::tool::{FetchSecret, SearchEngine};
 
@@ -145,14 +147,16 @@ impl Drop for Group {
 }
 
 /// Returns the services with what the environment and the settings say of them, and what is wrong with the latter.
-/// `untrusted` are the folders that the agents work in.
+/// The environment has the variables of settings that are about services; `untrusted` are the folders that the agents
+/// work in.
 pub(super) fn environment(
-    config: &Config,
+    (config, settings): (&Config, &SessionSettings),
     (environment, paths): (&Environment, Option<&Paths>),
     untrusted: &[&Path],
     secrets: &Secrets,
 ) -> KeyedServices {
-    let table = ProviderTable::with(&config.providers);
+    let setup = ClaudeSetup::new(environment, settings);
+    let table = setup.table(ProviderTable::with(&config.providers), config);
     let search = config.web_search.iter().filter_map(|(settings, _)| settings.key_variable());
     let commands = KeyCommands {
         untrusted: untrusted.iter().map(|folder| folder.to_path_buf()).collect(),
@@ -162,7 +166,7 @@ pub(super) fn environment(
     };
     let in_keyring = in_keyring(paths);
     let credential = |row: &Arc<ProviderRow>| {
-        let source = configured(config, &in_keyring, &row.name).into_iter().next()?;
+        let source = configured((config, &setup, settings), &in_keyring, &row.name).into_iter().next()?;
         Some((row.name.clone(), credential(&row.name, source, &commands)))
     };
     let credentials: BTreeMap<String, Credential> = table.rows().filter_map(credential).collect();
@@ -173,11 +177,18 @@ pub(super) fn environment(
     });
     let errors = errors.collect();
     let variable = |name: &str| environment.get(name).map(str::to_owned);
-    let services = ProviderEnv::of_process(table).with_credentials(credentials).with_transports(
-        &config.transports,
-        commands.home.as_deref(),
-        &variable,
-    );
+    let mut transports = config.transports.clone();
+    let reached = setup.transport(config.transports.get(setup.service()));
+    let broken = reached.and_then(|reached| match reached {
+        Ok(transport) => transports.insert(setup.service().to_owned(), transport).and(None),
+        Err(why) => Some(why),
+    });
+    let services = ProviderEnv::new(table, &variable).with_credentials(credentials).requiring(setup.required());
+    let services = services.with_transports(&transports, commands.home.as_deref(), &variable);
+    let services = match broken {
+        Some(why) => services.refusing(setup.service(), why),
+        None => services,
+    };
     secrets.learn(services.secrets());
     KeyedServices { services, engine: engine(config, environment, &commands), diagnostics: errors }
 }
@@ -222,12 +233,15 @@ fn engine(config: &Config, environment: &Environment, commands: &KeyCommands) ->
 
 /// Returns a key that a command prints when it is needed.
 fn fetched(place: String, line: &str, commands: &KeyCommands) -> Credential {
+    Credential::Fetched(KeySource::new(place, fetch_by(line, commands)))
+}
+
+fn fetch_by(line: &str, commands: &KeyCommands) -> FetchKey {
     let (commands, line) = (commands.clone(), line.to_owned());
-    let fetch = move || {
+    Box::new(move || {
         let (commands, line) = (commands.clone(), line.clone());
         Box::pin(async move { commands.run(&line).await }) as _
-    };
-    Credential::Fetched(KeySource::new(place, Box::new(fetch)))
+    })
 }
 
 /// Where a service has its key, beside variables.
@@ -236,6 +250,10 @@ enum Source<'a> {
     Command(&'a str),
     Keyring,
     Written(&'a Secret),
+    /// What the user's set-up of Claude Code runs for it.
+    Helper(&'a KeyHelper),
+    /// The program of Google that prints a token for it.
+    Google,
 }
 
 fn in_keyring(paths: Option<&Paths>) -> Vec<String> {
@@ -243,12 +261,22 @@ fn in_keyring(paths: Option<&Paths>) -> Vec<String> {
 }
 
 /// Returns where a service has its key beside variables, in the order in which they count.
-fn configured<'a>(config: &'a Config, in_keyring: &[String], service: &str) -> Vec<Source<'a>> {
+fn configured<'a>(
+    (config, setup, more): (&'a Config, &ClaudeSetup<'_>, &'a SessionSettings),
+    in_keyring: &[String],
+    service: &str,
+) -> Vec<Source<'a>> {
     let settings = config.service_keys.iter().find(|(name, _)| name.eq_ignore_ascii_case(service));
     let KeySettings { command, key } = settings.map_or(&NO_SETTINGS, |(_, settings)| settings);
     let command = command.as_deref().map(Source::Command);
     let keyring = in_keyring.iter().any(|name| name == service).then_some(Source::Keyring);
-    command.into_iter().chain(keyring).chain(key.as_ref().map(Source::Written)).collect()
+    let own = command.into_iter().chain(keyring).chain(key.as_ref().map(Source::Written));
+    let is_meant = service == setup.service();
+    let helper = more.key_helper().filter(|_| is_meant && service == "anthropic").map(Source::Helper);
+    let google = (is_meant && setup.asks_google()).then_some(Source::Google);
+    // The key for Anthropic itself does not go where a settings file leads.
+    let (first, last) = if setup.is_placed_by_settings() { (helper, None) } else { (None, helper) };
+    first.into_iter().chain(own).chain(last).chain(google).collect()
 }
 
 const NO_SETTINGS: KeySettings = KeySettings { command: None, key: None };
@@ -257,6 +285,11 @@ fn credential(service: &str, source: Source<'_>, commands: &KeyCommands) -> Cred
     match source {
         Source::Written(key) => Credential::Key(key.clone()),
         Source::Command(line) => fetched(format!("`api_key_command` of `[providers.{service}]`"), line, commands),
+        Source::Google => fetched(format!("`{GOOGLE_TOKEN}`"), GOOGLE_TOKEN, commands),
+        Source::Helper(helper) => {
+            let place = format!("`apiKeyHelper` of {}", helper.file.display());
+            Credential::Fetched(KeySource::for_both_headers(place, fetch_by(&helper.command, commands)))
+        }
         Source::Keyring => {
             let (secrets, name) = (commands.secrets.clone(), service.to_owned());
             let fetch = move || Box::pin(from_keyring(Keyring::of_system(), name.clone(), secrets.clone())) as _;
@@ -287,11 +320,16 @@ pub struct KeyPlaces {
 /// Returns where each service has its key. No key is fetched for that.
 pub fn key_places(bootstrap: &Bootstrap) -> Vec<KeyPlaces> {
     let in_keyring = in_keyring(bootstrap.paths.as_ref());
+    let environment = Environment::of_process().with(bootstrap.settings.service_variables());
+    let setup = ClaudeSetup::new(&environment, &bootstrap.settings);
+    let said = (&bootstrap.config, &setup, &bootstrap.settings);
     let of = |row: &Arc<ProviderRow>| {
         let set = row.secret_variables().filter(|name| bootstrap.services.is_set(name)).map(str::to_owned);
-        let configured = configured(&bootstrap.config, &in_keyring, &row.name).into_iter().map(|source| match source {
+        let configured = configured(said, &in_keyring, &row.name).into_iter().map(|source| match source {
             Source::Command(_) => "api_key_command".to_owned(),
             Source::Keyring => "keyring".to_owned(),
+            Source::Helper(_) => "apiKeyHelper".to_owned(),
+            Source::Google => "gcloud".to_owned(),
             Source::Written(_) => "api_key in config.toml".to_owned(),
         });
         KeyPlaces { service: row.clone(), places: set.chain(configured).collect() }

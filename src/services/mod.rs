@@ -6,6 +6,7 @@
 mod agents;
 mod allowed;
 mod bootstrap;
+mod claude_setup;
 mod command_words;
 mod connection;
 mod demo;
@@ -51,6 +52,7 @@ use tokio::sync::mpsc;
 
 use agents::AgentFiles;
 pub use bootstrap::{Bootstrap, FrontEnd, GivenSetup, Options, SessionKind, Subagents, bootstrap, known_names};
+use claude_setup::ClaudeSetup;
 use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 pub use foreign::{ForeignItem, ForeignKind, foreign_items};
@@ -280,15 +282,11 @@ fn wished(
     config: &Config,
     settings: &SessionSettings,
 ) -> (Option<String>, Vec<String>, SessionEffort) {
+    let environment = config::Environment::of_process().with(settings.service_variables());
     let own = Some(config.fallback_models.as_slice()).filter(|named| !named.is_empty());
     let fallbacks = own.unwrap_or(settings.fallback_models()).to_vec();
-    let effort = limits::effort(
-        config,
-        settings,
-        (options.effort, options.given.thinking_tokens),
-        &config::Environment::of_process(),
-    );
-    (settings.model().map(str::to_owned), fallbacks, effort)
+    let effort = limits::effort(config, settings, (options.effort, options.given.thinking_tokens), &environment);
+    (ClaudeSetup::new(&environment, settings).model(), fallbacks, effort)
 }
 
 /// Returns how fast the offline model speaks.

@@ -3,12 +3,13 @@
 //! Owns whose word counts. Leaves the format to `config` and `hook`. Invariant: what a project says acts only once the user
 //! trusts it, and never takes away what others have set.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::claude_setup::{chooses_service, is_about_service};
 use super::hooks;
 use super::run_files::{RunPlace, run_files, trusted_as};
-use crate::config::{HttpHookLists, SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
+use crate::config::{HttpHookLists, MoreSettings, SettingsFile, SettingsKey, SettingsTier, StatusLineCommand};
 use crate::definition::Plugin;
 use crate::definition::skill::SkillLimits;
 use crate::hook::{HookHandler, HookNotice, HookReach, HookSource, Hooks};
@@ -33,6 +34,9 @@ pub struct SessionSettings {
     variables: Vec<Said<(String, String)>>,
     /// The model to use; a project's file cannot choose who reads the conversation, and at what price.
     model: Option<String>,
+    /// What says who answers, and prints the key, with the same restriction.
+    service_variables: BTreeMap<String, String>,
+    key_helper: Option<KeyHelper>,
     /// The models that stand in for it, with the same restriction.
     fallback_models: Option<Vec<String>>,
     /// How hard it thinks, and whether it is not to think at all, with the same restriction: both have their price.
@@ -45,6 +49,13 @@ pub struct SessionSettings {
     files: Vec<SettingsSummary>,
     /// What is said of files that cannot be used.
     unread: Vec<Diagnostic>,
+}
+
+/// A command line of a settings file that prints the key of the service.
+#[derive(Debug, Clone)]
+pub(super) struct KeyHelper {
+    pub(super) command: String,
+    pub(super) file: PathBuf,
 }
 
 /// What a settings file names, and whose it is.
@@ -73,6 +84,15 @@ fn hook_item(hook: &HookHandler, root: &Path) -> BroughtItem {
     hooks::item(hook, RunPlace { root, plugin: hook.source.plugin.as_deref() })
 }
 
+/// Says what of a project's file chooses no service here.
+fn not_taken(more: &MoreSettings) -> impl Iterator<Item = String> {
+    let variables = more.variables.iter().filter(|(name, _)| chooses_service(name));
+    let keys = variables
+        .map(|(name, _)| format!("env.{name}"))
+        .chain(more.key_helper.as_ref().map(|_| "apiKeyHelper".to_owned()));
+    keys.map(|key| format!("`{key}` chooses no service here: a project may not decide who gets your files and keys."))
+}
+
 impl SessionSettings {
     /// Gathers what the files say, the strongest first, and what is wrong with it.
     pub(super) fn gather(files: &[SettingsFile], unread: &[Diagnostic], plugins: &[Plugin]) -> (Self, Vec<Diagnostic>) {
@@ -82,7 +102,7 @@ impl SessionSettings {
             let (more, is_projects) = (&file.more, file.tier.is_projects());
             let is_managed = file.tier == SettingsTier::Managed;
             let (path, tier, mut keys) = (file.path.clone(), file.tier, more.keys.clone());
-            let of_users = ["model", "fallbackModel", "effortLevel", "alwaysThinkingEnabled"];
+            let of_users = ["apiKeyHelper", "model", "fallbackModel", "effortLevel", "alwaysThinkingEnabled"];
             let is_idle = |key: &str| is_projects && of_users.contains(&key);
             for (_, kind) in keys.iter_mut().filter(|(key, _)| is_idle(key)) {
                 *kind = SettingsKey::Unused;
@@ -99,6 +119,11 @@ impl SessionSettings {
                 lost.map(|event| event.trim_start_matches('.')).any(|event| error.contains(event))
             };
             let mut say = |text: String| diagnostics.push(Diagnostic::in_file(&file.path, text));
+            if is_projects {
+                not_taken(more).for_each(&mut say);
+            } else {
+                all.take_service(file);
+            }
             if let Some(hooks) = &more.hooks {
                 let place = file.path.to_string_lossy().into_owned().into();
                 let source = HookSource { place, is_projects, is_managed, plugin: None };
@@ -130,6 +155,25 @@ impl SessionSettings {
         }
         diagnostics.extend(all.use_plugins(plugins));
         (all, diagnostics)
+    }
+
+    /// Takes what a file of the user or the organization says of the service; what stronger ones say stays.
+    fn take_service(&mut self, file: &SettingsFile) {
+        for (name, value) in file.more.variables.iter().filter(|(name, _)| is_about_service(name)) {
+            self.service_variables.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        let helper = || Some(KeyHelper { command: file.more.key_helper.clone()?, file: file.path.clone() });
+        self.key_helper = self.key_helper.take().or_else(helper);
+    }
+
+    /// Returns the variables that say who answers, and how.
+    pub(super) fn service_variables(&self) -> &BTreeMap<String, String> {
+        &self.service_variables
+    }
+
+    /// Returns what prints the key of the service.
+    pub(super) fn key_helper(&self) -> Option<&KeyHelper> {
+        self.key_helper.as_ref()
     }
 
     /// Names the hooks of these plugins and of no others. Returns what is wrong with them.

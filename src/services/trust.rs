@@ -134,7 +134,9 @@ impl TrustParts {
         let trust = &self.trust;
         put_in_force(trust, &self.memory);
         hooks::put_in_force(&self.hooks, trust);
-        for name in self.shell.set_variables(self.settings.variables(trust)) {
+        let refused = self.shell.set_variables(self.settings.variables(trust));
+        // Those of the service are not meant for commands.
+        for name in refused.into_iter().filter(|name| !self.settings.service_variables().contains_key(name)) {
             let name = sanitize_line(&name).into_owned();
             sink.notify(format!("`env.{name}` in your settings is not set: commands do not get it that way.")).await;
         }

@@ -5,6 +5,7 @@ mod callbacks;
 mod canaries;
 mod certificates;
 mod choosing;
+mod claude_setup;
 mod context;
 mod effort;
 mod external;

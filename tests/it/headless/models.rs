@@ -117,3 +117,9 @@ async fn the_environment_comes_before_the_definitions() {
     let (models, said) = asked(&[("CLAUDE_CODE_SUBAGENT_MODEL", "sonnet")]).await;
     assert!(models.iter().all(|(_, model)| model == "claude-sonnet-5-5"), "{models:?} {said}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_has_subagent_models_of_any_name() {
+    let (models, said) = asked(&[("CLAUDE_CODE_SUBAGENT_MODEL", "glm-4.5-air"), ("ANTHROPIC_AUTH_TOKEN", "t")]).await;
+    assert!(models.iter().all(|(path, model)| path == "/v1/messages" && model == "glm-4.5-air"), "{models:?} {said}");
+}
