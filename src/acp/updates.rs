@@ -178,6 +178,7 @@ impl Updates {
                 self.streamed = Streamed::default();
                 Vec::new()
             }
+            TurnEvent::Reading { .. } => Vec::new(),
             TurnEvent::Text { text } => {
                 self.streamed.text = true;
                 vec![self.said(sanitize(text))]

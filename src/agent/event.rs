@@ -300,6 +300,13 @@ pub enum TurnEvent {
         /// Number of the turn in this run, from 1.
         turn: u32,
     },
+    /// A server of the user's own reads the prompt.
+    #[serde(rename = "prompt_read")]
+    Reading {
+        /// Tokens so far; 0 where the server does not say.
+        read: u64,
+        total: u64,
+    },
     /// More text of the turn.
     Text { text: String },
     /// More reasoning of the turn.
@@ -407,7 +414,7 @@ impl EventKind {
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
-            Self::Turn(TurnEvent::Text { .. } | TurnEvent::Thinking { .. })
+            Self::Turn(TurnEvent::Text { .. } | TurnEvent::Thinking { .. } | TurnEvent::Reading { .. })
                 | Self::Tool(ToolEvent::Progress { .. })
                 | Self::Command(CommandEvent::Output { .. })
                 | Self::Alive

@@ -127,7 +127,8 @@ fn turn_event(event: &mut TurnEvent, secrets: &Secrets) {
             }
         }
         // The stream masks its own pieces: a secret may be cut in two by them.
-        TurnEvent::Started { .. } | TurnEvent::Text { .. } | TurnEvent::Thinking { .. } => {}
+        TurnEvent::Started { .. } | TurnEvent::Reading { .. } | TurnEvent::Text { .. } | TurnEvent::Thinking { .. } => {
+        }
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) async fn reply(
             Admission::Stopped => return ModelReply::Cut(TurnBuilder::default().cut()),
             Admission::Hopeless(error) => return ModelReply::Failed(error, TurnBuilder::default().cut()),
         };
-        let answer = run.watchdog.asking(once(run, &call, stop, &mut permit)).await;
+        let answer = run.watchdog.asking(once(run, (&call, reservation.asked()), stop, &mut permit)).await;
         let (error, builder) = match answer.counted(reservation.asked(), &call.request) {
             Ended::Whole(builder, held) => {
                 permit.succeeded();
@@ -253,10 +253,16 @@ impl Ended {
     }
 }
 
-async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut Permit) -> Ended {
+/// Sends a request of `asked` tokens, and reads the reply.
+async fn once(run: &Run<'_>, (call, asked): (&ModelCall<'_>, u64), stop: &Cancel, permit: &mut Permit) -> Ended {
     let agent = run.agent;
     let mut builder = TurnBuilder::default();
     let sent = Instant::now();
+    // What reads a long prompt on the user's own machine is at work.
+    let mut excused = call.provider.is_own_server().then(|| run.watchdog.excuse());
+    if excused.is_some() && call.deltas == Deltas::Shown {
+        run.emit(TurnEvent::Reading { read: 0, total: asked }).await;
+    }
     let begun = tokio::select! {
         biased;
         () = stop.cancelled() => return Ended::Cut(builder),
@@ -287,7 +293,13 @@ async fn once(run: &Run<'_>, call: &ModelCall<'_>, stop: &Cancel, permit: &mut P
             event = stream.next() => match event {
                 None => break Ended::Whole(builder, String::new()),
                 Some(Err(error)) => break Ended::Failed(error, builder),
+                Some(Ok(StreamEvent::PromptRead { read, total })) => {
+                    if call.deltas == Deltas::Shown {
+                        run.emit(TurnEvent::Reading { read, total }).await;
+                    }
+                }
                 Some(Ok(event)) => {
+                    drop(excused.take());
                     last_delta = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
                     let delta = builder.push(event).and_then(|delta| match delta {

@@ -86,6 +86,8 @@ impl TurnBuilder {
             }
             StreamEvent::ToolCallDelta { index, json } => self.extend_call(index, &json),
             StreamEvent::Usage(usage) => self.usage = usage,
+            // It is no part of the reply.
+            StreamEvent::PromptRead { .. } => {}
             StreamEvent::Stop(stop) => self.stop = Some(stop),
         }
         None
@@ -220,7 +222,11 @@ fn written(event: &StreamEvent) -> usize {
         StreamEvent::ToolCallStart { name, .. } => name.len(),
         StreamEvent::ToolCallDelta { json, .. } => json.len(),
         // What a search has found is no output of the model.
-        StreamEvent::Served(_) | StreamEvent::ThinkingSignature(_) | StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
+        StreamEvent::Served(_)
+        | StreamEvent::ThinkingSignature(_)
+        | StreamEvent::PromptRead { .. }
+        | StreamEvent::Usage(_)
+        | StreamEvent::Stop(_) => 0,
     }
 }
 

@@ -37,6 +37,11 @@ impl Watchdog {
         wait.await
     }
 
+    /// Excuses silence until what is returned is dropped.
+    pub(super) fn excuse(&self) -> Hold<'_> {
+        Hold::new(self)
+    }
+
     /// Awaits an answer of the model.
     pub(super) async fn asking<T>(&self, answer: impl Future<Output = T>) -> T {
         let _asking = Asking::new(self);
@@ -61,7 +66,7 @@ impl Watchdog {
 }
 
 /// Excuses silence until it is dropped, also when the wait itself is given up.
-struct Hold<'a>(&'a Watchdog);
+pub(super) struct Hold<'a>(&'a Watchdog);
 
 impl<'a> Hold<'a> {
     fn new(watchdog: &'a Watchdog) -> Self {

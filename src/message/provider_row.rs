@@ -125,6 +125,8 @@ pub enum Dialect {
     Mistral,
     /// It hands on the state of each maker's reasoning in one form.
     OpenRouter,
+    /// It says how far it has read a prompt, if it is asked to.
+    LlamaCpp,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -97,6 +97,11 @@ impl Endpoint {
         Service::new(self.provider.clone(), credential).over(transport).at(&self.base)
     }
 
+    /// Returns `true` if the service is at its own address, and no variable leads elsewhere.
+    pub(super) fn is_at_home(&self) -> bool {
+        is_home(&self.provider, &self.base)
+    }
+
     pub fn place(&self) -> String {
         self.service().shown().to_owned()
     }

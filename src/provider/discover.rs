@@ -27,9 +27,9 @@ const NAMED_MODELS: usize = 5;
 const ANTHROPIC_LIST: &str = "/models?limit=1000";
 const GEMINI_LIST: &str = "/models?pageSize=1000";
 /// Longest list of models that is read.
-const LIST_CAP: usize = 1024 * 1024;
+pub(super) const LIST_CAP: usize = 1024 * 1024;
 /// Smallest context that a list is believed, in tokens.
-const LEAST_WINDOW: u64 = 1_024;
+pub(super) const LEAST_WINDOW: u64 = 1_024;
 
 /// An address where no model was found that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,14 +237,14 @@ fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Why> {
     serde_json::from_slice(body).map_err(|_| Why::NoList)
 }
 
-async fn models_of(endpoint: &Endpoint) -> Result<Vec<ListedModel>, Why> {
+pub(super) async fn models_of(endpoint: &Endpoint) -> Result<Vec<ListedModel>, Why> {
     let body = list(&Http::at(endpoint.service(), normalised(&endpoint.base)), "/models").await?;
     let listing: Listing<'_> = read(&body)?;
     if listing.object == "list" { Ok(listing.models()) } else { Err(Why::NoList) }
 }
 
 /// Ollama lists `qwen3:latest` for what people call `qwen3`.
-fn is_same_model(id: &str, wanted: &str) -> bool {
+pub(super) fn is_same_model(id: &str, wanted: &str) -> bool {
     id == wanted || id.strip_suffix(":latest") == Some(wanted)
 }
 

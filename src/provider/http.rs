@@ -13,11 +13,13 @@ use futures::future::BoxFuture;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
+use serde_json::Value;
 
 use super::connect::{self, Proxy};
 use super::foreign::without_foreign;
 use super::key::FetchedKey;
 use super::learned::{Learned, RefusedRequest};
+use super::own_server::CutAdvice;
 use super::service::place;
 use super::stream;
 use super::table::{dialect_at, wire_at};
@@ -31,8 +33,9 @@ use crate::network::{TlsSetupError, root_cause, with_certificates, without_certi
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
-/// The same for a server on this machine, which may read a long prompt for minutes before its first word.
-const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_mins(15);
+/// The same for a server of the user's own, which may read a long prompt for hours before its first word. What is silent
+/// after that, the agent's own limit ends.
+const OWN_IDLE_TIMEOUT: Duration = Duration::from_hours(12);
 /// Time between two questions whether a server over HTTP/2 is still there, and for its answer. A connection that a
 /// sleeping machine or a router has lost would otherwise look like a silent server.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
@@ -53,6 +56,7 @@ pub struct Http {
     may_be_stale: Arc<AtomicBool>,
     gate: RateLimiter,
     learned: Learned,
+    cut: Arc<CutAdvice>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,8 +77,8 @@ impl Http {
     /// Returns a connection for paths below `base`.
     pub(super) fn at(service: Service, base: Url) -> Self {
         let (way, fresh, may_be_stale) = (Arc::default(), Arc::default(), Arc::default());
-        let (gate, learned) = (RateLimiter::default(), Learned::default());
-        Self { service: service.at(&base), base, way, fresh, may_be_stale, gate, learned }
+        let (gate, learned, cut) = (RateLimiter::default(), Learned::default(), Arc::default());
+        Self { service: service.at(&base), base, way, fresh, may_be_stale, gate, learned, cut }
     }
 
     #[must_use]
@@ -147,6 +151,13 @@ impl Http {
         let status = answer.status().as_u16();
         let answer = self.accept(answer).await.map_err(|error| (error, Some(status)))?;
         Ok(read_capped(answer, cap).await)
+    }
+
+    /// Asks with a small document for another one, of which at most `cap` bytes are read.
+    pub(super) async fn ask(&self, path: &str, question: &Value, cap: usize) -> Result<Vec<u8>, ProviderError> {
+        let request = self.client().await?.post(self.url(path)).header(CONTENT_TYPE, "application/json");
+        let answer = self.send(request.body(question.to_string())).await?;
+        Ok(read_capped(self.accept(answer).await?, cap).await)
     }
 
     pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
@@ -307,6 +318,16 @@ impl Provider for Http {
         Some((search, search.model.as_deref().map(|id| model::lookup(row, id))))
     }
 
+    fn is_own_server(&self) -> bool {
+        is_on_own_network(&self.base)
+    }
+
+    fn advise_on_cut(&self) -> Option<(String, &'static str)> {
+        let is_own = is_on_own_network(&self.base);
+        let advice = is_own.then(|| self.cut.take(&self.service.row.name)).flatten()?;
+        Some((self.service.shown().to_owned(), advice))
+    }
+
     fn reads_documents(&self) -> bool {
         self.service.row.documents
     }
@@ -365,7 +386,7 @@ fn settings(base: &Url, most_idle: usize) -> ClientBuilder {
             attempt.stop()
         }
     });
-    let idle = if is_loopback(base) { LOCAL_IDLE_TIMEOUT } else { IDLE_TIMEOUT };
+    let idle = if is_on_own_network(base) { OWN_IDLE_TIMEOUT } else { IDLE_TIMEOUT };
     let client = Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(idle)

@@ -30,6 +30,7 @@ pub mod model;
 pub mod offer;
 pub mod openai;
 mod output_room;
+pub mod own_server;
 pub mod rate_limiter;
 pub mod responses;
 pub mod retry;
@@ -73,6 +74,17 @@ pub trait Provider: Send + Sync {
     /// Returns `true` if the service reads PDF documents.
     fn reads_documents(&self) -> bool {
         false
+    }
+
+    /// Returns `true` for a server of the user's own, which may read a long prompt for hours before its first word.
+    fn is_own_server(&self) -> bool {
+        false
+    }
+
+    /// Returns who has read less of a prompt than it was sent, and what to do about it; `None` if that was said, or if
+    /// the service refuses what is too long.
+    fn advise_on_cut(&self) -> Option<(String, &'static str)> {
+        None
     }
 
     /// Prepares the connection in the background, so that the first request need not wait for it.
@@ -135,6 +147,11 @@ pub enum StreamEvent {
     ToolCallDelta {
         index: usize,
         json: String,
+    },
+    /// How many tokens of the prompt the server has read so far, and of how many.
+    PromptRead {
+        read: u64,
+        total: u64,
     },
     /// Token counts so far; each one replaces the one before.
     Usage(Usage),

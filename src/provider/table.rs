@@ -223,7 +223,13 @@ impl ProviderEnv {
         self.listed.0.lock().unwrap_or_else(PoisonError::into_inner).extend(sized);
     }
 
-    /// Returns the size of a model's context, if its service has listed it.
+    /// Keeps the size of a model's context, as its server says it.
+    pub fn keep_window(&self, provider: &str, id: &str, window: u64) {
+        let mut listed = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.insert((provider.to_owned(), id.to_owned()), window);
+    }
+
+    /// Returns the size of a model's context, if its service has said it.
     #[must_use]
     pub fn listed_window(&self, provider: &str, id: &str) -> Option<u64> {
         let listed = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use crate::provider::choice::{ChoiceError, Endpoint, ModelChoice, ModelEndpoint,
 use crate::provider::discover::{self, Miss, find_local_server};
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::{ProviderEnv, ProviderTable, any_of};
-use crate::provider::{Model, Provider, model};
+use crate::provider::{Model, Provider, model, own_server};
 use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, SessionEffort, lead_connection};
 
 /// Returns what the first line of a session without a model says.
@@ -163,6 +163,11 @@ async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> R
     let warning = chosen.endpoint.exposed_host().map(|host| {
         format!("The key goes to {host} unencrypted (http://): anyone on the way can read it. Use https:// if you can.")
     });
+    let mut chosen = chosen;
+    if let Some(window) = own_server::window_of(&chosen).await {
+        wishes.env.keep_window(&chosen.endpoint.provider.name, &chosen.model, window);
+        chosen.context_window = Some(window);
+    }
     let (provider, model) = connect(chosen, &means.rate_limiters);
     Ok(Found { connection: Connection { provider, model: Arc::new(model) }, note: None, warning })
 }

@@ -81,7 +81,7 @@ use crate::permission::Approver;
 use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::table::ProviderEnv;
-use crate::session::{SessionMeta, Store};
+use crate::session::{PromptFacts, SessionMeta, Store};
 use crate::subagent::{
     AgentInput, ApprovalQueue, Conversation, GivenPrompts, KeepReport, Launchers, PromptEnvironment, Reconnect,
     SessionEffort, SessionSkills, Tree, TreeSetup, Unattended,
@@ -109,7 +109,9 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let disk = paths.as_ref().zip(store.as_ref());
-    let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref());
+    let environment = prompt_environment(&place, options.given.prompts.clone(), saved.as_deref());
+    let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref())
+        .begun_with(Some(PromptFacts { date: environment.date.clone(), branch: environment.branch.clone() }));
     let (mut kept, listeners) = session_handles::keep(disk, saved.as_deref(), meta, &secrets, (listener, watch)).await;
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let sink = Sink::new(listeners, secrets.clone());
@@ -141,7 +143,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         limits: limits::of_tree(&config),
         budget: limits::budget(&config, &sink).await,
         tools: demo.as_ref().map_or(rights.tools, |parts| parts.tools.clone()),
-        environment: prompt_environment(&place, options.given.prompts.clone()),
+        environment,
         worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), options.kind, &ground),
         place,
         permissions: rights.permissions,
@@ -169,6 +171,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     });
     prepare_schemas(&tree);
     let earlier = SavedSession::take_over(saved, &tree).await;
+    tree.tell_changes();
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = wishes(&options, &config, (settings_model, services));
     let means = connect_means(&options, rate_limiters, paths.as_ref(), &tree);
@@ -336,8 +339,10 @@ fn dir_name(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn prompt_environment(place: &Place, given: GivenPrompts) -> PromptEnvironment {
+fn prompt_environment(place: &Place, given: GivenPrompts, saved: Option<&SavedSession>) -> PromptEnvironment {
+    let begun = saved.and_then(|saved| saved.begun.clone());
     PromptEnvironment {
+        begun: begun.map(|PromptFacts { date, branch }| (date, branch)),
         cwd: place.cwd.as_ref().clone(),
         project: place.project.as_ref().clone(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

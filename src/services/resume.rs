@@ -14,8 +14,8 @@ use crate::config::Paths;
 use crate::message::format::words_of;
 use crate::message::sanitize_line;
 use crate::session::{
-    INDEX, MAIN, Secrets, SessionFolder, SessionMeta, SessionSummary, Store, Stretch, Unsent, find, is_open, read_part,
-    sessions,
+    INDEX, MAIN, PromptFacts, Secrets, SessionFolder, SessionMeta, SessionSummary, Store, Stretch, Unsent, find,
+    is_open, read_part, sessions,
 };
 use crate::subagent::ReportReview;
 
@@ -45,6 +45,8 @@ pub(super) struct Wanted {
     pub(super) cwd: PathBuf,
     /// The agent that its main agent worked as.
     pub(super) agent: Option<String>,
+    /// What the prompt of its main agent said at first.
+    begun: Option<PromptFacts>,
 }
 
 impl Resume {
@@ -99,7 +101,8 @@ impl Wanted {
         let store = match fresh {
             Some(fresh) => {
                 fresh.copy_from(&self.folder.dir)?;
-                let meta = SessionMeta::new(self.cwd, project.to_path_buf(), Some(id.clone())).working_as(self.agent);
+                let meta = SessionMeta::new(self.cwd, project.to_path_buf(), Some(id.clone()));
+                let meta = meta.working_as(self.agent).begun_with(self.begun.clone());
                 fresh.describe(&meta)?;
                 Store::reopen(state_dir, fresh.dir(), secrets)?
             }
@@ -108,6 +111,7 @@ impl Wanted {
         };
         let mut saved = SavedSession::read(&store, project, review)?;
         saved.forked_from = is_fork.then_some(id);
+        saved.begun = self.begun;
         saved.unsent = Unsent::read(store.dir());
         Ok((store, saved))
     }
@@ -140,7 +144,7 @@ pub fn session_named(bootstrap: &Bootstrap, wanted: Option<&str>) -> anyhow::Res
 fn located(folder: SessionFolder) -> anyhow::Result<Wanted> {
     let meta = SessionMeta::read(&folder.dir)?;
     anyhow::ensure!(!meta.is_demo, "session {} is a demo and cannot be continued", folder.short_id());
-    Ok(Wanted { folder, cwd: meta.cwd, agent: meta.agent })
+    Ok(Wanted { folder, cwd: meta.cwd, agent: meta.agent, begun: meta.begun })
 }
 
 /// Names the sessions that could be meant.

@@ -16,7 +16,7 @@ use crate::agent::{
 };
 use crate::message::{AgentId, INTERRUPTED, Spent, ToolResult, Transcript};
 use crate::permission::{ActiveGrant, GrantOrigin};
-use crate::session::{INDEX, MAIN, SessionError, Store, Stretch, Unsent, read, read_part};
+use crate::session::{INDEX, MAIN, PromptFacts, SessionError, Store, Stretch, Unsent, read, read_part};
 use crate::subagent::read_back::with_checkpoints;
 use crate::subagent::report::{ReportSource, report};
 use crate::subagent::{Checkpoint, ReportReview, ReviewLog, SavedAgent, Tree};
@@ -50,6 +50,8 @@ pub struct SavedSession {
     pub unsent: Unsent,
     /// The session that this one is a copy of.
     pub(super) forked_from: Option<String>,
+    /// What the prompt of its main agent said at first.
+    pub(super) begun: Option<PromptFacts>,
 }
 
 /// An event with its number.

@@ -28,9 +28,23 @@ pub struct SessionMeta {
     /// The agent that its main agent works as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What the prompt of its main agent said at first of where it works. A service finds the conversation in its cache
+    /// only if it begins as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<PromptFacts>,
     /// Whether it is the demonstration, which nobody goes on with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_demo: bool,
+}
+
+/// What a system prompt says and what changes by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptFacts {
+    /// The day, as `2026-11-21`.
+    pub date: String,
+    /// The branch that was checked out, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 impl SessionMeta {
@@ -38,7 +52,23 @@ impl SessionMeta {
     #[must_use]
     pub fn new(cwd: PathBuf, project: PathBuf, forked_from: Option<String>) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { v: VERSION, version, started: Timestamp::now(), cwd, project, forked_from, agent: None, is_demo: false }
+        Self {
+            v: VERSION,
+            version,
+            started: Timestamp::now(),
+            cwd,
+            project,
+            forked_from,
+            agent: None,
+            begun: None,
+            is_demo: false,
+        }
+    }
+
+    /// Describes the same session with what the prompt said at first.
+    #[must_use]
+    pub fn begun_with(self, begun: Option<PromptFacts>) -> Self {
+        Self { begun, ..self }
     }
 
     /// Describes the same session as a demonstration, or not.

@@ -26,7 +26,7 @@ mod writer;
 pub use allowed::Allowed;
 pub use catalog::{INDEX, MAIN, SessionFolder, SessionSummary, find, is_open, is_taken, sessions};
 pub use merged::{MergedLine, MergedRecords};
-pub use meta::SessionMeta;
+pub use meta::{PromptFacts, SessionMeta};
 pub use part::{LogPart, PartLine, Stretch, read_part};
 pub use picture_store::{PictureStore, read_picture};
 pub use pieces::PieceMask;

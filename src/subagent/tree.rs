@@ -13,7 +13,8 @@ use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 use crate::agent::{
-    Agent, Budget, Cancel, CommandReporter, EventKind, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status,
+    Agent, Budget, Cancel, CommandReporter, EventKind, Inbox, InboxMessage, LastWords, Outcome, Place, SessionEvent,
+    Sink, Status, Urgency,
 };
 use crate::definition::Catalog;
 use crate::hook::{Hooks, OwnHooks};
@@ -220,6 +221,15 @@ impl Tree {
 
     pub(in crate::subagent) fn registry(&self) -> MutexGuard<'_, Registry> {
         self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the main agent what has changed since its conversation began, with the next message that it gets.
+    pub fn tell_changes(&self) {
+        if let Some(text) = self.setup().environment.changes() {
+            let message = InboxMessage { urgency: Urgency::Later, ..InboxMessage::of_program(&text) };
+            // It is closed only once the session ends.
+            let _ = self.inbox().push(message);
+        }
     }
 
     pub(in crate::subagent) fn inbox(&self) -> &Inbox {

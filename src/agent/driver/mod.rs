@@ -403,6 +403,7 @@ impl<'a> Driver<'a> {
     /// Counts a reply, adds it to the transcript and emits it.
     async fn record(&mut self, turn: &Turn) {
         self.transcript.push_assistant(turn.message.clone());
+        self.notice_cut(&turn.usage).await;
         let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
         self.transcript.set_counted(self.reservation.counted());
         self.tell(turn, usage, &self.agent.model, turn.latency.map(millis)).await;

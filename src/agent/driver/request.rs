@@ -101,7 +101,7 @@ pub(super) fn named_since_reply(messages: &[Arc<Message>]) -> Vec<u32> {
 }
 
 /// Returns the numbers of the pictures that a message names.
-fn named(message: &Message) -> Vec<u32> {
+pub(super) fn named(message: &Message) -> Vec<u32> {
     match message {
         Message::User { text } => picture_numbers(text),
         Message::Assistant(_) => Vec::new(),

@@ -16,6 +16,7 @@ use crate::agent::text_calls::is_call;
 use crate::agent::turn::Turn;
 use crate::agent::{Agent, Cancel};
 use crate::agent::{ContextEvent, EventKind};
+use crate::message::format::grouped;
 use crate::message::{Effort, Message, Transcript, Usage, tagged};
 use crate::provider::{ErrorKind, Model, Request, StopReason};
 
@@ -50,6 +51,21 @@ impl RoomState {
     }
 }
 
+/// Least size of a request, in tokens, by which it is told whether a server reads all of it, and the least that it reads
+/// for a conversation to be kept within that.
+const LEAST_ASKED: u64 = 3_000;
+const LEAST_CUT: u64 = 8_000;
+/// Sizes of contexts are whole numbers of these.
+const WINDOW_STEP: u64 = 1_024;
+
+/// Returns `true` if a server that counts so many tokens in a request has not read all of it. A measure is large for most
+/// text, so that a smaller count alone says nothing; one that is just the size of a context does.
+fn was_cut(asked: u64, read: u64) -> bool {
+    let is_far_below = read.saturating_mul(5) < asked.saturating_mul(2);
+    let is_full = read.is_multiple_of(WINDOW_STEP) && read.saturating_mul(10) < asked.saturating_mul(9);
+    asked >= LEAST_ASKED && read >= WINDOW_STEP && (is_far_below || is_full)
+}
+
 /// Why a conversation is made shorter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause<'a> {
@@ -73,6 +89,28 @@ impl Driver<'_> {
         }
         self.emit_filled(request).await;
         Ok(())
+    }
+
+    /// Says it if the server has read less of the request than it was sent, and keeps later ones within what it reads.
+    pub(super) async fn notice_cut(&mut self, usage: &Usage) {
+        let (asked, read) = (self.reservation.asked(), usage.context());
+        // What pictures come to is measured far too large for small models.
+        let has_pictures =
+            || self.transcript.messages().iter().any(|message| !super::request::named(message).is_empty());
+        if usage.estimated || !was_cut(asked, read) || !self.agent.provider.is_own_server() || has_pictures() {
+            return;
+        }
+        let known = self.room.learned.or_else(|| ContextRoom::of(self.agent));
+        if read >= LEAST_CUT {
+            self.room.learned = Some(ContextRoom::learned(known, read, self.agent));
+        }
+        if let Some((place, advice)) = self.agent.provider.advise_on_cut() {
+            let (read, asked) = (grouped(read), grouped(asked));
+            let text = format!(
+                "{place} read {read} of about {asked} tokens: it cuts long prompts, often the instructions first. {advice}"
+            );
+            self.run.notify_user(text).await;
+        }
     }
 
     /// Shortens the conversation after the service found the request too long. Returns `false` if there is nothing to

@@ -12,6 +12,7 @@ use crate::agent::{Hold, Status};
 use crate::app::timeline::SpanKind;
 use crate::message::AgentId;
 use crate::message::columns::{fit, width};
+use crate::message::format::tokens;
 
 /// Silence after which a working agent counts as stalled.
 pub(in crate::app) const STALLED_AFTER: Duration = Duration::from_mins(1);
@@ -28,6 +29,12 @@ pub enum Phase {
     Unknown,
     Queued,
     Starting,
+    /// A server of the user's own reads the prompt, which can take minutes.
+    Reading {
+        since: Instant,
+        read: u64,
+        total: u64,
+    },
     Thinking,
     /// A model summarizes its conversation.
     Compacting,
@@ -57,7 +64,7 @@ impl Phase {
     }
 
     pub(in crate::app) fn spins(self) -> bool {
-        self.is_work() || self == Self::Stopping
+        self.is_work() || self == Self::Stopping || matches!(self, Self::Reading { .. })
     }
 
     /// Returns `true` if the model or a tool is at it.
@@ -87,6 +94,12 @@ pub enum AgentState {
     Unknown,
     Queued,
     Starting,
+    /// A server of the user's own reads the prompt.
+    Reading {
+        read: u64,
+        total: u64,
+        lasting: Duration,
+    },
     Thinking,
     /// A model summarizes its conversation, which goes on with the summary.
     Compacting,
@@ -272,6 +285,7 @@ impl AgentState {
             Self::Unknown => row("unknown", "unknown", Sign::Neutral, Neutral, Working, Some(SpanKind::Unknown)),
             Self::Queued => row("queued", "queued", Sign::Queued, Neutral, Queued, Some(SpanKind::Queued)),
             Self::Starting => work("starting", SpanKind::Thinking),
+            Self::Reading { .. } => work("reading", SpanKind::Thinking),
             Self::Thinking => work("thinking", SpanKind::Thinking),
             Self::Compacting => work("compacting", SpanKind::Thinking),
             Self::Writing { .. } => work("writing", SpanKind::Writing),
@@ -338,6 +352,9 @@ impl AgentState {
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
             Phase::Tool if agent.waits_for_agents() => Self::Waiting,
             Phase::Compacting => Self::Compacting,
+            Phase::Reading { since, read, total } => {
+                Self::Reading { read, total, lasting: now.saturating_duration_since(since) }
+            }
             Phase::Starting | Phase::Thinking | Phase::Writing | Phase::Tool => Self::at_work(agent, now),
         }
     }
@@ -360,6 +377,12 @@ impl AgentState {
     pub fn word(&self) -> String {
         match self {
             Self::Tool { name, object, lasting } => joined(&[name, object, &after_a_while(*lasting)]),
+            // What takes no time needs no word of its own.
+            Self::Reading { lasting, .. } if *lasting < NOT_WORTH_A_TIME => Self::Thinking.word(),
+            Self::Reading { read: 0, total, lasting } => {
+                joined(&["reading", &tokens(*total), "tokens", &after_a_while(*lasting)])
+            }
+            Self::Reading { read, total, .. } => format!("reading {}%", read.saturating_mul(100) / (*total).max(1)),
             Self::Writing { report: true } => "writing report".to_owned(),
             Self::NeedsApproval { tool } if tool == "AskUserQuestion" => "waiting for your answer".to_owned(),
             Self::NeedsApproval { tool } if tool == "ExitPlanMode" => "approve the plan?".to_owned(),
@@ -438,6 +461,12 @@ fn short(time: Duration) -> String {
 }
 
 impl AgentView {
+    /// Takes in how far a server has read the prompt.
+    pub(super) fn reading(&mut self, read: u64, total: u64, now: Instant) {
+        let since = if let Phase::Reading { since, .. } = self.phase { since } else { now };
+        self.enter(Phase::Reading { since, read: read.min(total), total }, now);
+    }
+
     /// Takes in that its next request waits, or, with a wait of 0 and nobody before it, that it goes.
     pub(super) fn held(&mut self, why: Hold, wait_ms: Option<u64>, ahead: u32, now: Instant) {
         let phase = match (why, wait_ms, ahead) {

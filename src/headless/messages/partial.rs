@@ -25,7 +25,7 @@ impl Partial {
     /// Returns the events that follow from this one.
     pub(super) fn apply(&mut self, event: &TurnEvent, model: &str) -> Vec<Value> {
         match event {
-            TurnEvent::Started { .. } => Vec::new(),
+            TurnEvent::Started { .. } | TurnEvent::Reading { .. } => Vec::new(),
             TurnEvent::Text { text } => self.delta(Kind::Text, text, model),
             TurnEvent::Thinking { text } => self.delta(Kind::Thinking, text, model),
             TurnEvent::Retrying { .. } | TurnEvent::Ended { .. } => self.end(),

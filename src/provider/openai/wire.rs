@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 
 use super::forms::Forms;
 use super::reasoning::{ReasoningField, thoughts_of};
-use crate::message::{AssistantMessage, Block, Effort, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult};
+use crate::message::{
+    AssistantMessage, Block, Dialect, Effort, Message, PDF, ResultPart, SearchForm, ToolCall, ToolResult,
+};
 use crate::provider::wire_api::{PendingPictures, WireInput, identifier, result_text};
 use crate::provider::{Feature, Habits, Request};
 
@@ -27,6 +29,8 @@ pub(super) struct ChatBody<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    return_progress: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -168,6 +172,7 @@ impl<'a> ChatBody<'a> {
             max_completion_tokens: (!has_old_name).then_some(most),
             stream: true,
             stream_options: forms.holds(Feature::StreamOptions).then_some(StreamOptions { include_usage: true }),
+            return_progress: habits.dialect == Dialect::LlamaCpp,
             reasoning_effort: request.effort.filter(|_| habits.takes(Feature::Thinking)).map(Effort::name),
             tools: tools.collect(),
             web_search_options: searches(request, SearchForm::Options).then_some(NoOptions {}),

@@ -1,10 +1,11 @@
 //! System prompts: what an agent reads about itself and where it works.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::definition::AgentDefinition;
-use crate::message::sanitize_line;
+use crate::message::{reminder, sanitize_line};
 use crate::subagent::spawn::capabilities::Delegation;
 
 const MAIN: &str = include_str!("../../../assets/prompts/main.md");
@@ -41,10 +42,32 @@ pub struct PromptEnvironment {
     pub date: String,
     /// The checked-out branch, where there is one.
     pub branch: Option<String>,
+    /// What the conversation began with, if that was in an earlier run of the program: date and branch.
+    pub begun: Option<(String, Option<String>)>,
     pub given: GivenPrompts,
 }
 
 impl PromptEnvironment {
+    /// Returns the environment that the main agent's prompt describes: the one that its conversation began in, so that the
+    /// prompt stays as it was and the service finds the conversation in its cache.
+    fn of_main(&self) -> Cow<'_, Self> {
+        match &self.begun {
+            None => Cow::Borrowed(self),
+            Some((date, branch)) => Cow::Owned(Self { date: date.clone(), branch: branch.clone(), ..self.clone() }),
+        }
+    }
+
+    /// Returns what the main agent has to know of today that its prompt says otherwise; `None` if nothing has changed.
+    pub fn changes(&self) -> Option<String> {
+        let main = self.of_main();
+        let date = (main.date != self.date).then(|| format!("Today's date: {}.", self.date));
+        let name = |branch: &Option<String>| branch.as_deref().map_or_else(|| "none".to_owned(), quoted);
+        let branch = (main.branch != self.branch).then(|| format!("Branch: {}.", name(&self.branch)));
+        let changes: Vec<String> = date.into_iter().chain(branch).collect();
+        let heading = "This conversation goes on later than it began. What has changed of what you were told at first:";
+        (!changes.is_empty()).then(|| reminder(&format!("{heading}\n{}", changes.join("\n"))))
+    }
+
     fn fill(&self, template: &str) -> String {
         template
             .replace("{{cwd}}", &quoted(&self.cwd.to_string_lossy()))
@@ -58,7 +81,7 @@ impl PromptEnvironment {
     pub fn main_prompt(&self, memory_files: &str, delegation: Delegation) -> Arc<str> {
         let main = self.given.instead.as_deref().unwrap_or(MAIN);
         let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
-        joined([main, SAFETY, delegation, &self.fill(SURROUNDINGS), memory_files, self.appended()])
+        joined([main, SAFETY, delegation, &self.of_main().fill(SURROUNDINGS), memory_files, self.appended()])
     }
 
     fn appended(&self) -> &str {
@@ -74,7 +97,7 @@ impl PromptEnvironment {
         delegation: Delegation,
     ) -> Arc<str> {
         let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
-        let environment = self.fill(SURROUNDINGS);
+        let environment = self.of_main().fill(SURROUNDINGS);
         let (prompt, notes) = (definition.prompt.as_str(), notes.unwrap_or_default());
         joined([prompt, notes, SAFETY, delegation, &environment, memory_files, self.appended()])
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Outcome, Status, ToolEvent};
+use belvedere::agent::{EventKind, Outcome, Status, ToolEvent, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
@@ -168,4 +168,50 @@ async fn a_disk_that_does_not_take_a_report_holds_nobody_up() {
     assert_eq!(outcome.status, Status::Cancelled);
     assert!(outcome.elapsed_ms < 1_000, "{}", outcome.elapsed_ms);
     session.quit().await;
+}
+
+/// A server of the user's own that reads a prompt for two hours, then says a word and no more.
+struct Reader {
+    tells: bool,
+}
+
+impl Provider for Reader {
+    fn name(&self) -> &'static str {
+        "reader"
+    }
+
+    fn is_own_server(&self) -> bool {
+        true
+    }
+
+    fn stream(&self, _: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        let hour = Duration::from_hours(1);
+        let read = |read| StreamEvent::PromptRead { read, total: 9_000 };
+        let told = if self.tells { vec![(hour, read(4_000)), (hour, read(9_000))] } else { Vec::new() };
+        let first = if self.tells { Duration::ZERO } else { hour * 2 };
+        let said = [(first, StreamEvent::Text("well".to_owned())), (hour, StreamEvent::Text("then".to_owned()))];
+        let events = futures::stream::iter(told.into_iter().chain(said)).then(|(pause, event)| async move {
+            tokio::time::sleep(pause).await;
+            Ok(event)
+        });
+        async move { Ok(events.boxed()) }.boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_of_ones_own_reads_as_long_as_it_takes_and_then_is_silent_no_longer_than_others() {
+    for tells in [true, false] {
+        let (outcome, session) = outcome(Arc::new(Reader { tells }), 60).await;
+        assert_eq!((outcome.status, outcome.text.as_str()), (Status::TimedOut, "well"), "{outcome:?}");
+        assert_eq!(outcome.elapsed_ms / 1_000, 2 * 3_600 + 60);
+        let read: Vec<u64> = session
+            .of(AgentId::MAIN)
+            .filter_map(|kind| match kind {
+                EventKind::Turn(TurnEvent::Reading { read, .. }) => Some(*read),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(read, if tells { vec![0, 4_000, 9_000] } else { vec![0] });
+        session.quit().await;
+    }
 }

@@ -139,6 +139,7 @@ async fn names_of_folders_and_branches_are_one_line_of_data() {
         project: "/home/me".into(),
         platform: "test".to_owned(),
         date: "2026-01-01".to_owned(),
+        begun: None,
         branch: Some("main\u{202e}\nx".to_owned()),
         given: belvedere::subagent::GivenPrompts::default(),
     });

@@ -115,3 +115,19 @@ fn background_agents_are_named_while_the_main_agent_rests() {
     stage.ends(2, Status::Completed, "<summary>done</summary>", None);
     assert!(!above(&mut stage).contains("agents"));
 }
+
+#[test]
+fn a_server_that_reads_the_prompt_is_no_stalled_one_and_says_how_far_it_is() {
+    let mut stage = three(160);
+    let reading = |read: u64| EventKind::Turn(TurnEvent::Reading { read, total: 9_000 });
+    stage.agent(1, reading(0));
+    stage.agent(2, reading(0));
+    stage.agent(2, reading(2_250));
+    let word = |stage: &Stage, id: u32| stage.app.state_of(stage.app.agents().get(AgentId(id)).unwrap()).word();
+    assert_eq!((word(&stage, 1).as_str(), word(&stage, 2).as_str()), ("thinking", "thinking"), "it takes no time yet");
+    stage.wait(70_000);
+    assert_eq!((word(&stage, 1).as_str(), word(&stage, 2).as_str()), ("reading 9.0k tokens 70s", "reading 25%"));
+    assert!(title(&mut stage, "2").contains("reading 25%"), "{}", stage.text());
+    stage.agent(2, EventKind::Turn(TurnEvent::Thinking { text: "hm".to_owned() }));
+    assert_eq!(word(&stage, 2), "thinking");
+}

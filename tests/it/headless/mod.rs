@@ -33,6 +33,7 @@ mod launchers;
 mod mcp;
 mod memory;
 mod models;
+mod own_servers;
 mod plain_commands;
 mod processes;
 mod programs;

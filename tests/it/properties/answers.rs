@@ -117,6 +117,7 @@ fn check_order(answer: &Answer) {
             | StreamEvent::ThinkingSignature(_)
             | StreamEvent::RedactedThinking(_)
             | StreamEvent::Served(_)
+            | StreamEvent::PromptRead { .. }
             | StreamEvent::Usage(_) => {}
         }
     }
@@ -133,7 +134,7 @@ fn content(events: &[StreamEvent]) -> usize {
         StreamEvent::ToolCallDelta { json, .. } => json.len(),
         StreamEvent::ToolCallStart { id, name, .. } => id.len() + name.len() + PART_COST,
         StreamEvent::Served(step) => step.size(),
-        StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
+        StreamEvent::PromptRead { .. } | StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
     };
     events.iter().map(cost).sum()
 }

@@ -57,7 +57,7 @@ fn fold(events: impl IntoIterator<Item = StreamEvent>) -> Answer {
             StreamEvent::Thinking(text) => answer.thinking += &text,
             StreamEvent::ThinkingSignature(text) => answer.signature += &text,
             StreamEvent::RedactedThinking(text) => answer.redacted += &text,
-            StreamEvent::Served(_) => {}
+            StreamEvent::Served(_) | StreamEvent::PromptRead { .. } => {}
             StreamEvent::ToolCallStart { index, id, name } => {
                 assert_eq!(index, answer.calls.len(), "calls begin in order");
                 answer.calls.push((id, name, ToolInput::Malformed(String::new())));

@@ -494,6 +494,7 @@ fn environment(root: &std::path::Path) -> PromptEnvironment {
         project: root.to_path_buf(),
         platform: "test".to_owned(),
         date: "2026-01-01".to_owned(),
+        begun: None,
         branch: None,
         given: belvedere::subagent::GivenPrompts::default(),
     }

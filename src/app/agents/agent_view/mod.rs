@@ -261,6 +261,7 @@ impl AgentView {
                 self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
             }
+            EventKind::Turn(TurnEvent::Reading { read, total }) => self.reading(*read, *total, now),
             EventKind::Turn(TurnEvent::Text { text }) => {
                 let text = if self.id.is_main() { text.clone() } else { self.tags.push(text) };
                 self.delta(&text, |text| CellKind::Text { text }, now);

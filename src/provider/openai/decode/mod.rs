@@ -25,8 +25,17 @@ use calls::Calls;
 struct Chunk<'a> {
     choices: List<Choice<'a>>,
     usage: Lenient<WireUsage<'a>>,
+    /// What llama.cpp sends while it reads the prompt.
+    prompt_progress: Lenient<PromptProgress<'a>>,
     error: Option<&'a RawValue>,
     object: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct PromptProgress<'a> {
+    total: Text<'a>,
+    processed: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -261,6 +270,11 @@ impl Decode for ChatDecoder {
         let Some(chunk) = chunk else { return Ok(StreamProgress::Open) };
         if chunk.error.is_some() || &*chunk.object == "error" {
             return Err(self.service.stream_error(data));
+        }
+        if let Some(progress) = &chunk.prompt_progress.0
+            && let (Some(read), Some(total)) = (progress.processed.tokens(), progress.total.tokens())
+        {
+            out.push(StreamEvent::PromptRead { read, total });
         }
         if let Some(usage) = &chunk.usage.0 {
             self.count(usage, out);

@@ -119,6 +119,33 @@ fn the_model_reads_what_was_said_before() {
 }
 
 #[test]
+fn the_prompt_stays_as_it_was_and_the_model_hears_what_has_changed() {
+    let bench = Bench::new();
+    let at = |branch: &str| crate::support::git(bench.project.path(), ["checkout", "-q", "-b", branch]);
+    let system = |request: &str| {
+        let request: serde_json::Value = serde_json::from_str(request).unwrap();
+        request["messages"][0].to_string() + &request["tools"].to_string()
+    };
+    at("first");
+    out(&bench.run(&["-p", "say apple"]));
+    let first = bench.model.requests().last().unwrap().clone();
+    assert!(system(&first).contains("Branch: `first`"), "{first}");
+    at("second");
+    out(&bench.run(&["-c", "-p", "say pear"]));
+    let then = bench.model.requests().last().unwrap().clone();
+    assert_eq!(system(&then), system(&first), "the prompt is the same to the byte");
+    assert!(then.contains("What has changed") && then.contains("Branch: `second`."), "{then}");
+    // What is said once goes on in the conversation; a copy begins with the same prompt.
+    out(&bench.run(&["-c", "--fork-session", "-p", "say plum"]));
+    let copy = bench.model.requests().last().unwrap().clone();
+    assert_eq!(system(&copy), system(&first));
+    // What the user changes counts.
+    out(&bench.run(&["-c", "--append-system-prompt", "Be brief.", "-p", "say fig"]));
+    let changed = bench.model.requests().last().unwrap().clone();
+    assert!(system(&changed).contains("Be brief."), "{changed}");
+}
+
+#[test]
 fn numbers_of_records_go_on() {
     let bench = Bench::new();
     out(&bench.run(&["-p", "say apple"]));
