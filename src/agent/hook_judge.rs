@@ -108,6 +108,7 @@ impl Judging<'_> {
             effort: self.model.effort(Effort::Low),
             thinking_tokens: None,
             attachments: Arc::default(),
+            waits_long: false,
             search: None,
         };
         let (reply, used) = ask_aside(&self.run, request, (&*self.provider, &self.model), &self.cancel).await;

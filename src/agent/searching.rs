@@ -91,6 +91,7 @@ fn request(conversation: &Transcript, query: &SearchQuery, form: SearchForm, mod
         effort: model.effort(Effort::Low).filter(|_| form == SearchForm::Tool),
         thinking_tokens: None,
         attachments: Arc::default(),
+        waits_long: false,
         search: Some(SearchBounds {
             form,
             allowed_domains: query.allowed.clone(),

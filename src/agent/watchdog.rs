@@ -33,13 +33,13 @@ impl Watchdog {
     /// Awaits something whose silence is nobody's fault: the user's answer, a rate limit, a subagent with limits of
     /// its own.
     pub(super) async fn paused<T>(&self, wait: impl Future<Output = T>) -> T {
-        let _hold = Hold::new(self);
+        let _hold = SilenceExcuse::new(self);
         wait.await
     }
 
     /// Excuses silence until what is returned is dropped.
-    pub(super) fn excuse(&self) -> Hold<'_> {
-        Hold::new(self)
+    pub(super) fn excuse(&self) -> SilenceExcuse<'_> {
+        SilenceExcuse::new(self)
     }
 
     /// Awaits an answer of the model.
@@ -66,16 +66,16 @@ impl Watchdog {
 }
 
 /// Excuses silence until it is dropped, also when the wait itself is given up.
-pub(super) struct Hold<'a>(&'a Watchdog);
+pub(super) struct SilenceExcuse<'a>(&'a Watchdog);
 
-impl<'a> Hold<'a> {
+impl<'a> SilenceExcuse<'a> {
     fn new(watchdog: &'a Watchdog) -> Self {
         watchdog.state().holds += 1;
         Self(watchdog)
     }
 }
 
-impl Drop for Hold<'_> {
+impl Drop for SilenceExcuse<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.holds -= 1;

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::message::{
-    BudgetLimit, Diagnostic, Effort, KeySettings, LanguageServerSettings, LauncherSettings, ProviderRow,
+    BudgetLimit, CacheTtl, Diagnostic, Effort, KeySettings, LanguageServerSettings, LauncherSettings, ProviderRow,
     SearchSettings, TransportSettings,
 };
 use crate::permission::PermissionMode;
@@ -61,6 +61,8 @@ pub struct Config {
     pub effort: Option<Effort>,
     /// The model that summarizes conversations; `None` leaves it to the one whose conversation it is.
     pub compact_model: Option<String>,
+    /// How long services are to keep what they have read of a conversation.
+    pub cache_ttl: CacheTtl,
     /// Whether the user looks at each report before it is read.
     pub asks_reports: bool,
     /// The model that judges whether reports carry instructions; `None` asks none.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::layer::{Getter, ProjectRule, Setter, SettingRow};
 use super::{Config, LimitSettings};
-use crate::message::{Dollars, Effort, is_variable, parse_tokens};
+use crate::message::{CacheTtl, Dollars, Effort, is_variable, parse_tokens};
 use crate::permission::Rule;
 use crate::sandbox::Hosts;
 
@@ -62,6 +62,16 @@ pub(super) const ROWS: &[SettingRow] = &[
             Ok(())
         }),
         project: ProjectRule::Never("it decides who receives your files"),
+    },
+    SettingRow {
+        name: "cache_ttl",
+        get: |config| json!(config.cache_ttl.name()),
+        set: Setter::Text(|config, word| {
+            let unknown = || format!("unknown word `{word}`; one of auto, 5m, 1h");
+            config.cache_ttl = CacheTtl::named(&word).ok_or_else(unknown)?;
+            Ok(())
+        }),
+        project: ProjectRule::Never("what a service keeps has its price"),
     },
     SettingRow {
         name: "reports",

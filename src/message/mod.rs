@@ -65,7 +65,7 @@ pub use launcher::{LauncherFolder, LauncherSettings, RsyncFolder};
 pub use list::split_list;
 pub use mention::{Mention, UserText, mentions};
 pub use path::{serialize_path, serialize_paths, without_dots};
-pub use provider_row::{Dialect, ModelSetup, ModelSizes, ProviderRow, WireFormat, is_variable};
+pub use provider_row::{CacheTtl, Dialect, ModelSetup, ModelSizes, ProviderRow, WireFormat, is_variable};
 pub use report::{REPORT_TAGS, ReportParts, report_markdown, summary_of, tagged};
 pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, shown_name};
 pub use search::{SearchEngineKind, SearchForm, SearchHit, SearchSettings, ServiceSearch};

@@ -79,6 +79,36 @@ pub struct ModelSetup {
     pub context_window: Option<u64>,
     /// Whether a gateway answers, which may have models of any name.
     pub is_gateway: bool,
+    /// How long it is to keep what it has read.
+    pub cache_ttl: CacheTtl,
+}
+
+/// How long a service is to keep what it has read of a conversation, where it can be told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheTtl {
+    /// An hour once a conversation waits for subagents, and five minutes before.
+    #[default]
+    Auto,
+    FiveMinutes,
+    Hour,
+}
+
+impl CacheTtl {
+    /// Returns the name, as settings have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::FiveMinutes => "5m",
+            Self::Hour => "1h",
+        }
+    }
+
+    /// Returns the one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Auto, Self::FiveMinutes, Self::Hour].into_iter().find(|ttl| ttl.name() == name)
+    }
 }
 
 /// How a service is spoken to.

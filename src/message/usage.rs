@@ -21,6 +21,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens written to the provider's prompt cache.
     pub cache_write: u64,
+    /// Of these, tokens that the cache keeps for an hour, which cost more.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cache_write_hour: u64,
     /// Searches that the provider did itself.
     #[serde(default, skip_serializing_if = "is_none")]
     pub searches: u64,
@@ -78,6 +81,7 @@ impl Add for Usage {
             output: self.output.saturating_add(other.output),
             cache_read: self.cache_read.saturating_add(other.cache_read),
             cache_write: self.cache_write.saturating_add(other.cache_write),
+            cache_write_hour: self.cache_write_hour.saturating_add(other.cache_write_hour),
             searches: self.searches.saturating_add(other.searches),
             estimated: self.estimated || other.estimated,
             unknown: self.unknown || other.unknown,

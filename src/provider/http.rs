@@ -26,7 +26,7 @@ use super::table::{dialect_at, wire_at};
 use super::wire_api::WireApi;
 use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
 use super::{Model, model};
-use crate::message::{SearchForm, ServiceSearch, WireFormat};
+use crate::message::{CacheTtl, Dialect, SearchForm, ServiceSearch, WireFormat};
 use crate::network::sse::EVENT_CAP;
 use crate::network::{TlsSetupError, root_cause, with_certificates, without_certificates};
 
@@ -245,6 +245,16 @@ impl Http {
         }
     }
 
+    /// Returns `true` if the service is to keep what it reads for an hour. A gateway may not know how to be told, and is told
+    /// only if the user says so.
+    fn keeps_long(&self, request: &Request) -> bool {
+        match self.service.row.set_up.cache_ttl {
+            CacheTtl::Hour => true,
+            CacheTtl::FiveMinutes => false,
+            CacheTtl::Auto => request.waits_long && dialect_at(&self.service.row, &self.base) == Dialect::Anthropic,
+        }
+    }
+
     fn url(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
@@ -349,7 +359,8 @@ impl Provider for Http {
             let row = &self.service.row;
             let api = WireApi::of(wire_at(row, &self.base));
             let habits = self.learned.habits(&request.model, dialect_at(row, &self.base));
-            let mut request = without_foreign(habits.fit(request), &row.name);
+            let request = without_foreign(habits.fit(request), &row.name);
+            let mut request = Request { waits_long: self.keeps_long(&request), ..request };
             let (mut body, held) = (api.body)(&request, &habits)?;
             let most = self.learned.most_output(&request.model, body.len());
             if let Some(most) = most.filter(|most| *most < request.max_output_tokens) {

@@ -113,6 +113,8 @@ pub struct Request {
     pub thinking_tokens: Option<u32>,
     /// The pictures that its messages name, as far as the model may see them.
     pub attachments: Arc<Attachments>,
+    /// Whether the next request of the conversation may come much later, because its agent waits for others.
+    pub waits_long: bool,
     /// What the service may search the web for before it answers; `None` lets it search for nothing.
     pub search: Option<SearchBounds>,
 }
@@ -244,7 +246,8 @@ impl Price {
         (usage.input as f64 * self.input
             + usage.output as f64 * self.output
             + usage.cache_read as f64 * self.cache_read
-            + usage.cache_write as f64 * self.cache_write)
+            + usage.cache_write as f64 * self.cache_write
+            + usage.cache_write_hour as f64 * (2.0 * self.input - self.cache_write).max(0.0))
             / 1e6
             + usage.searches as f64 * self.searches / 1e3
     }

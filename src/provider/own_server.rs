@@ -10,6 +10,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::{Value, json};
 
+use super::Credential;
 use super::choice::ModelEndpoint;
 use super::discover::{LEAST_WINDOW, LIST_CAP, is_same_model, models_of};
 use super::http::{Http, is_on_own_network};
@@ -21,8 +22,12 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 /// say, if it is known, or if this is no such server.
 pub async fn window_of(chosen: &ModelEndpoint) -> Option<u64> {
     let ModelEndpoint { endpoint, model, context_window } = chosen;
-    let is_own = endpoint.provider.local || endpoint.provider.url_env.is_some() && !endpoint.is_at_home();
-    if context_window.is_some() || !is_own || !is_on_own_network(&endpoint.base) {
+    let is_moved = endpoint.provider.url_env.is_some() && !endpoint.is_at_home();
+    // What is asked for with a key over the API of OpenAI is a gateway. Tools for the other API always send one.
+    let is_server = !endpoint.provider.wire.is_openai() || endpoint.credential == Credential::None;
+    let is_own = endpoint.provider.local || is_moved && is_server;
+    let may_ask = is_on_own_network(&endpoint.base) && endpoint.credential.is_at_hand();
+    if context_window.is_some() || !is_own || !may_ask {
         return None;
     }
     let root = Http::at(endpoint.service(), root_of(&endpoint.base));

@@ -15,7 +15,7 @@ use super::http::is_loopback;
 use super::service::{Credential, place};
 use super::transport::BrokenTransport;
 use super::{Transport, model};
-use crate::message::{Dialect, ProviderRow, Secret, TransportSettings, WireFormat};
+use crate::message::{CacheTtl, Dialect, ProviderRow, Secret, TransportSettings, WireFormat};
 
 /// The services, in the order in which one is chosen when none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,16 @@ impl ProviderTable {
             None => rows.push(row),
         }
         Self(rows.into())
+    }
+
+    /// Returns the table with services that keep what they have read for so long.
+    #[must_use]
+    pub fn caching(self, cache_ttl: CacheTtl) -> Self {
+        self.clone().rows().fold(self, |table, row| {
+            let mut row = row.as_ref().clone();
+            row.set_up.cache_ttl = cache_ttl;
+            table.replacing(row)
+        })
     }
 
     pub fn rows(&self) -> impl Iterator<Item = &Arc<ProviderRow>> {

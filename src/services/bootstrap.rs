@@ -238,21 +238,19 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let found = unread.into_iter().chain(loaded.diagnostics).chain(misread).chain(misread_more).chain(unusable);
     let mut diagnostics: Vec<Diagnostic> = homeless.into_iter().chain(told).chain(found).collect();
     let untrusted: &[&Path] = if ground.is_project { &[&ground.root, &cwd] } else { &[] };
-    let set_up = environment.clone().with(more.service_variables());
-    let said = (&loaded.config, &more);
-    let KeyedServices { services, engine, diagnostics: errors } =
-        keys::environment(said, (&set_up, paths.as_ref()), untrusted, &options.secrets.clone());
+    let said = (&loaded.config, &more, paths.as_ref());
+    let KeyedServices { services, environment: set_up, engine, diagnostics: errors } =
+        keys::environment(said, &environment, untrusted, &options.secrets.clone());
     diagnostics.extend(errors);
     let project = Arc::new(ground.root.clone());
     let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
-    let mut config = loaded.config;
-    let among = (&environment, sources);
+    let (mut config, among) = (loaded.config, (&environment, sources));
     let (dirs, names) = (agent_dirs(among, &place, &ground), known_names(&config, &services));
     check_tools(&options.given.tools, &names)?;
     guards::begin_carefully(&options, &mut config, &mut diagnostics);
     let library = Arc::new(Library::new(dirs, options.agents.clone(), names).with_plugins(&plugins.all()));
-    let limits = more.skill_limits();
-    let skills = Arc::new(skills(options.kind, (&library, &plugins.all(), limits), among, (&place, &ground)));
+    let skills =
+        Arc::new(skills(options.kind, (&library, &plugins.all(), more.skill_limits()), among, (&place, &ground)));
     let watch = PlaceWatch::default();
     let trust = MemoryTrust::over(watch.traces().clone(), library.trust().clone());
     let memory = memory_sources(options.kind, among, paths.as_ref(), &ground, trust);

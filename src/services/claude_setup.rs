@@ -64,6 +64,9 @@ const HOME: &str = "anthropic";
 /// What prints a token of Google for the account that other programs use on this machine.
 pub(super) const GOOGLE_TOKEN: &str = "gcloud auth application-default print-access-token";
 
+/// The variable of more headers, which may hold keys.
+pub(super) const HEADERS: &str = "ANTHROPIC_CUSTOM_HEADERS";
+
 /// The header that asks for features of the Messages API.
 const BETA_HEADER: &str = "anthropic-beta";
 
@@ -176,6 +179,7 @@ impl<'a> ClaudeSetup<'a> {
             max_output_tokens: self.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
             context_window: self.number("CLAUDE_CODE_MAX_CONTEXT_TOKENS").or_else(window).filter(|_| is_gateway),
             is_gateway,
+            cache_ttl: row.set_up.cache_ttl,
         };
         row
     }
@@ -212,7 +216,7 @@ impl<'a> ClaudeSetup<'a> {
     /// Returns how its service is reached: what the configuration says, with its headers. On failure, returns why a header
     /// cannot be sent.
     pub(super) fn transport(&self, own: Option<&TransportSettings>) -> Option<Result<TransportSettings, String>> {
-        let (headers, betas) = (self.get("ANTHROPIC_CUSTOM_HEADERS"), self.get("ANTHROPIC_BETAS"));
+        let (headers, betas) = (self.get(HEADERS), self.get("ANTHROPIC_BETAS"));
         if headers.is_none() && betas.is_none() {
             return None;
         }

@@ -17,12 +17,12 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
 use super::Bootstrap;
-use super::claude_setup::{ClaudeSetup, GOOGLE_TOKEN};
+use super::claude_setup::{ClaudeSetup, GOOGLE_TOKEN, HEADERS};
 use super::keyring::{Keyring, KeyringRecord};
 use super::settings::{KeyHelper, SessionSettings};
 use crate::config::{Config, Environment, Paths};
 use crate::message::format::words_of;
-use crate::message::{Diagnostic, KeySettings, ProviderRow, Secret};
+use crate::message::{CacheTtl, Diagnostic, KeySettings, ProviderRow, Secret};
 use crate::program::SearchPath;
 use crate::provider::table::{ProviderEnv, ProviderTable};
 use crate::provider::{Credential, FetchKey, KeySource};
@@ -147,21 +147,22 @@ impl Drop for Group {
 }
 
 /// Returns the services with what the environment and the settings say of them, and what is wrong with the latter.
-/// The environment has the variables of settings that are about services; `untrusted` are the folders that the agents
-/// work in.
+/// `untrusted` are the folders that the agents work in.
 pub(super) fn environment(
-    (config, settings): (&Config, &SessionSettings),
-    (environment, paths): (&Environment, Option<&Paths>),
+    (config, settings, paths): (&Config, &SessionSettings, Option<&Paths>),
+    environment: &Environment,
     untrusted: &[&Path],
     secrets: &Secrets,
 ) -> KeyedServices {
-    let setup = ClaudeSetup::new(environment, settings);
+    let environment = environment.clone().with(settings.service_variables());
+    let setup = ClaudeSetup::new(&environment, settings);
     let table = setup.table(ProviderTable::with(&config.providers), config);
+    let table = if config.cache_ttl == CacheTtl::Auto { table } else { table.caching(config.cache_ttl) };
     let search = config.web_search.iter().filter_map(|(settings, _)| settings.key_variable());
     let commands = KeyCommands {
         untrusted: untrusted.iter().map(|folder| folder.to_path_buf()).collect(),
         home: environment.home(),
-        withheld: table.secret_variables().chain(search).map(str::to_owned).collect(),
+        withheld: table.secret_variables().chain(search).chain([HEADERS]).map(str::to_owned).collect(),
         secrets: secrets.clone(),
     };
     let in_keyring = in_keyring(paths);
@@ -190,12 +191,15 @@ pub(super) fn environment(
         None => services,
     };
     secrets.learn(services.secrets());
-    KeyedServices { services, engine: engine(config, environment, &commands), diagnostics: errors }
+    let engine = engine(config, &environment, &commands);
+    KeyedServices { services, environment, engine, diagnostics: errors }
 }
 
 /// What keys open.
 pub(super) struct KeyedServices {
     pub(super) services: ProviderEnv,
+    /// The environment with the variables of settings that are about services.
+    pub(super) environment: Environment,
     /// What searches the web where no service does.
     pub(super) engine: Option<SearchEngine>,
     /// What is wrong with the settings.

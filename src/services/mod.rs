@@ -109,9 +109,7 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
         bootstrap;
     let (secrets, rate_limiters) = (options.secrets.clone(), RateLimiters::default());
     let disk = paths.as_ref().zip(store.as_ref());
-    let environment = prompt_environment(&place, options.given.prompts.clone(), saved.as_deref());
-    let meta = described(&place, options.kind, agent.as_deref(), saved.as_deref())
-        .begun_with(Some(PromptFacts { date: environment.date.clone(), branch: environment.branch.clone() }));
+    let (environment, meta) = begun(&place, &options, agent.as_deref(), saved.as_deref());
     let (mut kept, listeners) = session_handles::keep(disk, saved.as_deref(), meta, &secrets, (listener, watch)).await;
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let sink = Sink::new(listeners, secrets.clone());
@@ -171,7 +169,6 @@ async fn put_together(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>
     });
     prepare_schemas(&tree);
     let earlier = SavedSession::take_over(saved, &tree).await;
-    tree.tell_changes();
     kept.looking = worktrees::look(&tree, options.front_end);
     let wishes = wishes(&options, &config, (settings_model, services));
     let means = connect_means(&options, rate_limiters, paths.as_ref(), &tree);
@@ -194,7 +191,7 @@ fn shared(place: &OnceLock<Shell>, shell: Shell) -> Shell {
 /// Returns the variables that hold keys.
 fn secret_variables(services: &ProviderEnv, config: &Config) -> Vec<String> {
     let search = config.web_search.iter().filter_map(|(settings, _)| settings.key_variable());
-    services.table.secret_variables().chain(search).map(str::to_owned).collect()
+    services.table.secret_variables().chain(search).chain([claude_setup::HEADERS]).map(str::to_owned).collect()
 }
 
 /// Starts to read agent files. A demonstration has none.
@@ -205,17 +202,21 @@ async fn agent_files(kind: SessionKind, files: WatchedFiles, sink: &Sink) -> Opt
     }
 }
 
-/// Describes the session for its folder.
-fn described(
+/// Returns what prompts say of the place, and describes the session for its folder.
+fn begun(
     place: &Place,
-    kind: SessionKind,
+    options: &Options,
     agent: Option<&AgentDefinition>,
     saved: Option<&SavedSession>,
-) -> SessionMeta {
+) -> (PromptEnvironment, SessionMeta) {
+    let environment = prompt_environment(place, options.given.prompts.clone(), saved);
+    let facts = PromptFacts { date: environment.date.clone(), branch: environment.branch.clone() };
     let forked_from = saved.and_then(|saved| saved.forked_from.clone());
-    SessionMeta::new(place.cwd.as_ref().clone(), place.project.as_ref().clone(), forked_from)
-        .demo(kind == SessionKind::Demo)
+    let meta = SessionMeta::new(place.cwd.as_ref().clone(), place.project.as_ref().clone(), forked_from)
+        .demo(options.kind == SessionKind::Demo)
         .working_as(agent.map(|agent| agent.name.clone()))
+        .begun_with(Some(facts));
+    (environment, meta)
 }
 
 /// Looks after the sessions that came before, and says what became of them to who begins a new one.

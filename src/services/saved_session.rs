@@ -139,6 +139,7 @@ impl SavedSession {
     pub(super) async fn take_over(saved: Option<Arc<Self>>, tree: &Tree) -> (Transcript, Vec<Checkpoint>) {
         let Some(earlier) = saved else { return Default::default() };
         tree.setup().budget.set_spent(&earlier.spent);
+        tree.tell_changes();
         super::rewind::recover(tree).await;
         let saved = Arc::clone(&earlier);
         let reading = tokio::task::spawn_blocking(move || {

@@ -49,7 +49,7 @@ fn fresh_from(messages: &[Arc<Message>]) -> usize {
 }
 
 /// Returns `true` if the result of a call is the report of a subagent.
-pub(super) fn is_report(call: &ToolCall) -> bool {
+pub(in crate::agent) fn is_report(call: &ToolCall) -> bool {
     canonical_name(&call.name).eq_ignore_ascii_case(REPORTING)
 }
 

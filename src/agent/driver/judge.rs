@@ -46,6 +46,7 @@ pub(in crate::agent) async fn doubt(
         effort: model.effort(Effort::Low),
         thinking_tokens: None,
         attachments: Arc::default(),
+        waits_long: false,
         search: None,
     };
     let stop = run.agent.cancel.clone();

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use super::Driver;
 use crate::agent::EventKind;
-use crate::message::{Attachments, Message, ResultPart, picture_mark, picture_numbers, sanitize_line};
+use crate::agent::context::trim::is_report;
+use crate::message::{
+    AssistantMessage, Attachments, Message, ResultPart, picture_mark, picture_numbers, sanitize_line,
+};
 use crate::provider::Request;
 use crate::tool::ToolSet;
 
@@ -31,8 +34,19 @@ impl Driver<'_> {
             effort: self.agent.reasoning.effort.and_then(|wish| self.agent.model.effort(wish)),
             thinking_tokens: self.agent.reasoning.tokens,
             attachments: self.attachments().await,
+            waits_long: self.waits_for_agents(),
             search: None,
         }
+    }
+
+    /// Returns `true` if the agent has sent others out, and may wait for the next ones longer than services keep what they
+    /// have read.
+    fn waits_for_agents(&self) -> bool {
+        let replies = self.transcript.messages().iter().filter_map(|message| match message.as_ref() {
+            Message::Assistant(reply) => Some(reply),
+            _ => None,
+        });
+        replies.flat_map(AssistantMessage::tool_calls).any(is_report)
     }
 
     /// Returns the pictures that the conversation names, the latest if they are many. Those of the last message that are not

@@ -387,6 +387,7 @@ impl<'a> Plan<'a> {
             effort: model.effort(Effort::Low),
             thinking_tokens: None,
             attachments: Arc::default(),
+            waits_long: false,
             search: None,
         }
     }

@@ -233,5 +233,9 @@ impl Session {
 fn cost_row(who: &str, spent: &Spent) -> String {
     let cost = cost_words(spent);
     let cost = if cost.is_empty() { cost } else { format!(", cost {cost}") };
-    format!("{who}: {} tokens{cost}", spent.usage.spelled(grouped))
+    let cached = match spent.usage.cache_read {
+        0 => String::new(),
+        cached => format!(" ({} from the cache)", grouped(cached)),
+    };
+    format!("{who}: {} tokens{cached}{cost}", spent.usage.spelled(grouped))
 }

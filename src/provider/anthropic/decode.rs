@@ -79,7 +79,14 @@ struct WireUsage<'a> {
     cache_read: Text<'a>,
     #[serde(rename = "cache_creation_input_tokens")]
     cache_write: Text<'a>,
+    cache_creation: Lenient<CacheCreation<'a>>,
     server_tool_use: Lenient<ServerUse<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct CacheCreation<'a> {
+    ephemeral_1h_input_tokens: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -235,6 +242,9 @@ impl MessagesDecoder {
         grow(&mut self.usage.output, &usage.output);
         grow(&mut self.usage.cache_read, &usage.cache_read);
         grow(&mut self.usage.cache_write, &usage.cache_write);
+        if let Some(written) = &usage.cache_creation.0 {
+            grow(&mut self.usage.cache_write_hour, &written.ephemeral_1h_input_tokens);
+        }
         if let Some(used) = &usage.server_tool_use.0 {
             grow(&mut self.usage.searches, &used.web_search_requests);
         }

@@ -98,7 +98,17 @@ struct Tool<'a> {
 #[derive(Clone, Copy, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Cache {
-    Ephemeral,
+    Ephemeral {
+        /// How long, if not for five minutes. What is kept longer has to stand first, so all of a request are alike.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ttl: Option<&'static str>,
+    },
+}
+
+impl Cache {
+    fn of(request: &Request) -> Self {
+        Self::Ephemeral { ttl: request.waits_long.then_some("1h") }
+    }
 }
 
 #[derive(Serialize)]
@@ -203,7 +213,7 @@ impl<'a> MessagesBody<'a> {
         let mut messages = turns(request, ReturnedThinking::of(habits));
         for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
             if let Some(last) = turn.content.last_mut() {
-                last.cache_control = Some(Cache::Ephemeral);
+                last.cache_control = Some(Cache::of(request));
             }
         }
         let mut tools: Vec<Tool<'a>> = request.tools.iter().map(offer).collect();
@@ -219,7 +229,7 @@ impl<'a> MessagesBody<'a> {
             tool_choice = (!tools.is_empty()).then_some(Choice::None);
         }
         if let Some(last) = tools.last_mut() {
-            last.cache_control = Some(Cache::Ephemeral);
+            last.cache_control = Some(Cache::of(request));
         }
         let mut tools: Vec<Offered<'a>> = tools.into_iter().map(Offered::Tool).collect();
         if let Some(bounds) = &request.search {
@@ -235,7 +245,7 @@ impl<'a> MessagesBody<'a> {
             stream: true,
             thinking,
             output_config: effort.map(|effort| OutputConfig { effort: effort.name() }),
-            system: system.map(|text| [Content { kind: Kind::text(text), cache_control: Some(Cache::Ephemeral) }]),
+            system: system.map(|text| [Content { kind: Kind::text(text), cache_control: Some(Cache::of(request)) }]),
             tools,
             tool_choice,
             messages,

@@ -35,6 +35,9 @@ async fn only_reports_reach_the_parent_in_the_order_of_the_calls() {
     let outcome = session.ask("go").await;
     assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "all done"));
     let request = last_of_main(&provider);
+    // Who has sent others out may wait for the next ones longer than services keep a prompt.
+    let long = provider.requests().iter().filter(|request| request.waits_long).count();
+    assert_eq!((request.waits_long, long), (true, 1), "neither before nor in a child");
     let texts: Vec<String> = results(&request).iter().map(ToolResult::joined_text).collect();
     assert!(texts[0].contains("slow report") && texts[1].contains("fast report"), "{texts:#?}");
     assert!(texts[0].starts_with("status: completed\nagent: explore-1 (explore)   tools: 1   "), "{}", texts[0]);

@@ -300,7 +300,8 @@ async fn settings_choose_model_and_limits_and_stronger_words_choose_others() {
     let all = ["large", "small", "other"];
     let asked = |setup| async move {
         let answered = ask(strict(&["large", "small", "other"]), setup).await;
-        let first = answered.seen.first().map(|seen| seen.body.clone()).unwrap_or_default();
+        let asked = answered.seen.iter().find(|seen| seen.path == MESSAGES);
+        let first = asked.map(|seen| seen.body.clone()).unwrap_or_default();
         (first["model"].as_str().unwrap_or_default().to_owned(), first["max_tokens"].clone(), answered.err)
     };
     let base = Setup { settings: GATE, ..Setup::default() };
@@ -333,7 +334,7 @@ async fn a_project_chooses_no_service_and_that_is_said() {
         let words = format!("`{key}` chooses no service here: a project may not decide who gets your files and keys");
         assert!(err.contains(&words), "{key}: {err}");
     }
-    assert!(seen.iter().all(|seen| seen.path == MESSAGES && seen.header("x").is_none()));
+    assert!(seen.iter().all(|seen| !seen.path.contains("evil") && seen.header("x").is_none()));
     assert!(!bench.home.path().join("ran").exists());
     // Where nothing else is set up, nothing answers.
     let setup = Setup { project: hostile, flags: &["--trust"], ..Setup::default() };
@@ -414,5 +415,37 @@ async fn a_cloud_that_is_chosen_answers_or_says_what_it_needs() {
         let setup = Setup { settings, env: &[other], ..Setup::default() };
         let Answered { out, err, .. } = ask(strict, setup).await;
         assert_eq!(out.trim(), format!("I am {}", models[0]).trim(), "{err}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_long_a_service_keeps_what_it_has_read_is_the_users_word() {
+    for (config, ttl) in
+        [("", Value::Null), ("cache_ttl = \"5m\"\n", Value::Null), ("cache_ttl = \"1h\"\n", json!("1h"))]
+    {
+        let setup = Setup { settings: GATE, config, ..Setup::default() };
+        let Answered { out, err, seen, .. } = ask(strict(&["large"]), setup).await;
+        assert_eq!(out, "I am large\n", "{err}");
+        let asked = seen.iter().find(|seen| seen.path == MESSAGES).unwrap();
+        assert_eq!(asked.body["system"][0]["cache_control"]["ttl"], ttl, "{config}");
+    }
+    let setup = Setup { settings: GATE, config: "cache_ttl = \"1d\"\n", ..Setup::default() };
+    let Answered { err, .. } = ask(strict(&["large"]), setup).await;
+    assert!(err.contains("unknown word `1d`; one of auto, 5m, 1h"), "{err}");
+}
+
+#[test]
+fn what_settings_hold_for_the_service_reaches_no_command_and_is_masked() {
+    let bench = Bench::new();
+    let settings = json!({"env": {"ANTHROPIC_AUTH_TOKEN": "a-token-12345", "ANTHROPIC_CUSTOM_HEADERS": "x-pass: hush-hush-12345",
+        "GREETING": "hello"}});
+    bench.at_home(".claude/settings.json", &settings.to_string());
+    let prompt = "run `printenv; echo a-token-12345 hush-hush-12345 over`";
+    let flags = ["-p", prompt, "--model", "offline", "--permission-mode", "bypassPermissions"];
+    let output = bench.command(&flags).output().unwrap();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains("GREETING=hello") && said.contains("*** *** over"), "{said}");
+    for secret in ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "a-token-12345", "hush-hush-12345"] {
+        assert!(!said.replace(prompt, "").contains(secret), "{secret}: {said}");
     }
 }

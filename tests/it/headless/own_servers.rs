@@ -149,7 +149,7 @@ async fn llama_cpp_is_asked_how_far_it_has_read_and_others_are_not() {
         let row = if dialect { row.to_owned() } else { row.replace("dialect = \"llamacpp\"\\n", "") };
         let config = ("CONFIG", row.replace("\\n", "\n"));
         let flags = ["--model", "box/tiny", "--output-format", "events"];
-        let (output, asked) = ask(&[], 6_000, (&flags, &[(config.0, &config.1)])).await;
+        let (output, asked) = ask(&[], 6_000, (&flags, &[(config.0, config.1.as_str())])).await;
         let chats: Vec<&Value> =
             asked.iter().filter(|(path, _)| path.ends_with("completions")).map(|(_, body)| body).collect();
         assert!(

@@ -360,7 +360,7 @@ fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
             break all;
         }
     };
-    assert!(all.contains(" tokens, cost $"), "{all}");
+    assert!(all.contains(" from the cache), cost $"), "{all}");
     session.until("main: ");
     session.until("explore-1: ");
     session.line("/budget off");

@@ -159,6 +159,7 @@ pub(super) fn request(messages: Vec<Arc<Message>>, tools: &[&str]) -> Request {
         effort: None,
         thinking_tokens: None,
         attachments: std::sync::Arc::default(),
+        waits_long: false,
         search: None,
     }
 }

@@ -139,6 +139,7 @@ fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
         effort: None,
         thinking_tokens: None,
         attachments: std::sync::Arc::default(),
+        waits_long: false,
         search: None,
     }
 }

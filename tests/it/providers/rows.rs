@@ -14,7 +14,8 @@ use super::{fixture, fold, request};
 const KEY: &str = "sk-secret-1234";
 
 /// Values of the variables that say where a service is.
-const PLACES: [(&str, &str); 4] = [
+const PLACES: [(&str, &str); 5] = [
+    ("ANTHROPIC_FOUNDRY_RESOURCE", "shop"),
     ("AZURE_RESOURCE_NAME", "shop"),
     ("AWS_REGION", "eu-west-1"),
     ("ANTHROPIC_VERTEX_PROJECT_ID", "my-shop-7"),
@@ -60,6 +61,7 @@ fn expected(name: &str, wire: WireFormat) -> Expected {
         WireFormat::OpenAi => of("openai", "/chat/completions", "authorization"),
         WireFormat::Responses if name == "azure" => of("responses", "/openai/v1/responses", "api-key"),
         WireFormat::Responses => of("responses", "/v1/responses", "authorization"),
+        WireFormat::Anthropic if name == "foundry" => of("anthropic", "/anthropic/v1/messages", "x-api-key"),
         WireFormat::Anthropic if name == "bedrock" => of("anthropic", "/anthropic/v1/messages", "authorization"),
         WireFormat::Anthropic => of("anthropic", "/v1/messages", "x-api-key"),
         WireFormat::AnthropicVertex => Expected {

@@ -51,6 +51,15 @@ fn a_first_request_has_three_breakpoints() {
 }
 
 #[test]
+fn what_may_wait_long_is_kept_for_an_hour_as_a_whole() {
+    let request = Request { waits_long: true, ..request(vec![Message::user("Hi")], &["Read", "Grep"]) };
+    let sent = body(&request);
+    let hour = json!({"type": "ephemeral", "ttl": "1h"});
+    let marked = [&sent["system"][0], &sent["tools"][1], &sent["messages"][0]["content"][0]];
+    assert!(marked.iter().all(|part| part["cache_control"] == hour), "{sent}");
+}
+
+#[test]
 fn a_turn_with_tools_comes_back_as_the_api_demands() {
     let picture = ResultPart::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };
     let results = vec![

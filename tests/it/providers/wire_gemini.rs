@@ -64,6 +64,7 @@ fn conversation() -> Request {
         model: "gemini-4-argon".to_owned(),
         effort: Some(Effort::Medium),
         attachments: std::sync::Arc::new([(1, attachment)].into()),
+        waits_long: false,
         ..request(messages, &["Read"])
     }
 }

@@ -135,6 +135,7 @@ fn request(transcript: &Transcript) -> Request {
         effort: None,
         thinking_tokens: None,
         attachments: std::sync::Arc::default(),
+        waits_long: false,
         search: None,
     }
 }
