@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::aside::ask_aside;
 use super::budget::Reserved;
@@ -124,8 +125,12 @@ impl Judging<'_> {
     }
 
     async fn ask_agent(&self, text: &str) -> HookExit {
-        let agent = self.agent();
-        let (outcome, _) = Box::pin(run(&agent, Transcript::with_task(text))).await;
+        let (agent, task) = (self.agent(), Transcript::with_task(text));
+        // A task of its own has a stack of its own: this runs within a call of the agent it judges.
+        let work = AbortOnDropHandle::new(tokio::spawn(async move { run(&agent, task).await.0 }));
+        let Ok(outcome) = work.await else {
+            return HookExit::Unjudged("the agent that was to judge has crashed".to_owned());
+        };
         self.run.count_aside(outcome.usage, outcome.cost_usd).await;
         match (outcome.status, outcome.reason) {
             (Status::Completed, _) => HookExit::Judged(outcome.text),
