@@ -160,7 +160,7 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
     let count = steps.len();
     let (mut shown, mut all) = (None, ToolOutput::default());
     for (at, (call, found)) in steps.into_iter().enumerate() {
-        let output = step(run, (&call, found), shown.is_none()).await;
+        let output = Box::pin(step(run, (&call, found), shown.is_none())).await;
         let has_failed = output.is_error;
         all.follow_with(output);
         let shown = shown.get_or_insert(call);

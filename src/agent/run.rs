@@ -30,9 +30,12 @@ pub(super) struct Run<'a> {
     pub(super) asides: Asides,
 }
 
+/// What a request has used, and what that cost.
+type Spending = (Usage, Option<f64>);
+
 /// What requests beside the turns have used, and cost, until the run counts it. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Asides(Arc<Mutex<Vec<(Usage, Option<f64>)>>>);
+pub(super) struct Asides(Arc<Mutex<Vec<Spending>>>);
 
 struct Emitted {
     /// When the latest event was emitted.

@@ -102,7 +102,7 @@ impl Tries {
             }
             Some(StopReason::MaxTokens) => {
                 self.continuations += 1;
-                self.cut(turn, facts)
+                cut(turn, facts)
             }
             Some(StopReason::Refusal) => Step::Fail("The model declined to answer. Rephrase the request.".to_owned()),
             Some(StopReason::ContextWindow) => Step::Full,
@@ -110,21 +110,6 @@ impl Tries {
                 Step::Fail(format!("The model stopped without an answer ({reason})."))
             }
             _ => self.ended(turn, facts),
-        }
-    }
-
-    /// Decides what follows from a reply without calls that the output cap has cut off.
-    fn cut(&mut self, turn: &Turn, facts: &StepFacts<'_>) -> Step {
-        let cut =
-            format!("Your reply was cut off by the limit of {} output tokens.", grouped(facts.output_tokens.into()));
-        if turn.has_unclear_call {
-            Step::Again(Some(format!("{cut} {IN_PARTS}")))
-        } else if turn.message.is_empty() {
-            Step::Continue(Some(format!("{cut} {THINK_LESS}")))
-        } else if repeats_itself(facts.answer) {
-            Step::Again(Some(format!("{cut} {STOP_REPEATING}")))
-        } else {
-            Step::Continue(Some(format!("{cut} {GO_ON}")))
         }
     }
 
@@ -157,6 +142,20 @@ impl Tries {
             }
         }
         Step::Finish
+    }
+}
+
+/// Decides what follows from a reply without calls that the output cap has cut off.
+fn cut(turn: &Turn, facts: &StepFacts<'_>) -> Step {
+    let cut = format!("Your reply was cut off by the limit of {} output tokens.", grouped(facts.output_tokens.into()));
+    if turn.has_unclear_call {
+        Step::Again(Some(format!("{cut} {IN_PARTS}")))
+    } else if turn.message.is_empty() {
+        Step::Continue(Some(format!("{cut} {THINK_LESS}")))
+    } else if repeats_itself(facts.answer) {
+        Step::Again(Some(format!("{cut} {STOP_REPEATING}")))
+    } else {
+        Step::Continue(Some(format!("{cut} {GO_ON}")))
     }
 }
 

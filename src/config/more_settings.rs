@@ -213,7 +213,6 @@ impl MoreSettings {
             ("apiKeyHelper", Value::String(line)) if !line.trim().is_empty() && !line.contains('\0') => {
                 self.key_helper = Some(line.clone());
             }
-            ("apiKeyHelper", _) => return false,
             ("fallbackModel", value) => {
                 self.fallback_models = fallback_models(value);
                 return self.fallback_models.is_some();
@@ -227,7 +226,9 @@ impl MoreSettings {
                 return self.status_line.is_some();
             }
             ("env", Value::Object(variables)) => self.take_variables(variables),
-            ("disableAllHooks" | "env" | "model" | "effortLevel" | "alwaysThinkingEnabled", _) => return false,
+            ("disableAllHooks" | "env" | "model" | "apiKeyHelper" | "effortLevel" | "alwaysThinkingEnabled", _) => {
+                return false;
+            }
             _ => {}
         }
         true

@@ -122,11 +122,7 @@ fn flatten(schema: &mut Map<String, Value>, root: Root<'_>, depth: usize) {
 fn add(schema: &mut Map<String, Value>, part: Map<String, Value>, also_required: bool) {
     for (key, value) in part {
         match (key.as_str(), schema.get_mut(&key), value) {
-            ("required", _, Value::Array(names)) => {
-                if also_required {
-                    require(schema, names);
-                }
-            }
+            ("required", _, Value::Array(names)) if also_required => require(schema, names),
             ("properties" | "$defs" | "definitions", Some(Value::Object(there)), Value::Object(more)) => {
                 for (name, value) in more {
                     there.entry(name).or_insert(value);
@@ -170,7 +166,7 @@ fn mended(schema: &Map<String, Value>, root: Root<'_>, depth: usize) -> Map<Stri
         if fit.get("type").is_some_and(|name| name == "object") {
             flatten(&mut fit, root, depth);
         } else {
-            UNIONS.iter().for_each(|union| drop(fit.shift_remove(*union)));
+            fit.retain(|key, _| !UNIONS.contains(&key.as_str()));
         }
     }
     if fit.get("type").is_some_and(|name| name == "array") && !fit.contains_key("items") {

@@ -220,37 +220,32 @@ impl<'a> ClaudeSetup<'a> {
         if headers.is_none() && betas.is_none() {
             return None;
         }
-        Some(self.with_headers(own.cloned().unwrap_or_default(), headers.unwrap_or_default(), betas))
+        Some(with_headers(own.cloned().unwrap_or_default(), headers.unwrap_or_default(), betas))
     }
+}
 
-    fn with_headers(
-        &self,
-        mut transport: TransportSettings,
-        headers: &str,
-        betas: Option<&str>,
-    ) -> Result<TransportSettings, String> {
-        let mut given = BTreeMap::new();
-        let lines = headers.lines().map(str::trim);
-        for (at, line) in lines.filter(|line| !line.is_empty()).enumerate() {
-            let (name, value) =
-                line.split_once(':').map(|(name, value)| (name.trim(), value.trim())).ok_or_else(|| {
-                    format!(
-                        "header {} of ANTHROPIC_CUSTOM_HEADERS cannot be sent: write `Name: value`, one a line",
-                        at + 1
-                    )
-                })?;
-            given.insert(name.to_ascii_lowercase(), value.to_owned());
-        }
-        if let Some(betas) = betas {
-            let named = given.get(BETA_HEADER).map(|value| format!("{value},")).unwrap_or_default();
-            given.insert(BETA_HEADER.to_owned(), format!("{named}{betas}"));
-        }
-        for (name, value) in given.iter().filter(|(name, _)| !transport.headers.contains_key(*name)).collect::<Vec<_>>()
-        {
-            transport.add_header(name, value).map_err(|why| format!("ANTHROPIC_CUSTOM_HEADERS: {why}"))?;
-        }
-        Ok(transport)
+/// Adds headers to how a service is reached. On failure, returns why one cannot be sent.
+fn with_headers(
+    mut transport: TransportSettings,
+    headers: &str,
+    betas: Option<&str>,
+) -> Result<TransportSettings, String> {
+    let mut given = BTreeMap::new();
+    let lines = headers.lines().map(str::trim);
+    for (at, line) in lines.filter(|line| !line.is_empty()).enumerate() {
+        let (name, value) = line.split_once(':').map(|(name, value)| (name.trim(), value.trim())).ok_or_else(|| {
+            format!("header {} of ANTHROPIC_CUSTOM_HEADERS cannot be sent: write `Name: value`, one a line", at + 1)
+        })?;
+        given.insert(name.to_ascii_lowercase(), value.to_owned());
     }
+    if let Some(betas) = betas {
+        let named = given.get(BETA_HEADER).map(|value| format!("{value},")).unwrap_or_default();
+        given.insert(BETA_HEADER.to_owned(), format!("{named}{betas}"));
+    }
+    for (name, value) in given.iter().filter(|(name, _)| !transport.headers.contains_key(*name)).collect::<Vec<_>>() {
+        transport.add_header(name, value).map_err(|why| format!("ANTHROPIC_CUSTOM_HEADERS: {why}"))?;
+    }
+    Ok(transport)
 }
 
 /// What stands behind the address of a gateway to Vertex AI, with the words that variables take the place of.

@@ -135,9 +135,12 @@ struct Found {
 
 async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
     let offline = |note| Found { connection: offline_connection(means.pace), note, warning: None };
-    let instead = |reason| match means.needs_model {
-        true => Err(ChoiceError::NoModel { reason, advice: how_to_answer() }),
-        false => Ok(offline(reason)),
+    let instead = |reason| {
+        if means.needs_model {
+            Err(ChoiceError::NoModel { reason, advice: how_to_answer() })
+        } else {
+            Ok(offline(reason))
+        }
     };
     let chosen = match choose(wishes)? {
         ModelChoice::Connect(chosen) => chosen,

@@ -184,7 +184,7 @@ pub(super) fn environment(
         Ok(transport) => transports.insert(setup.service().to_owned(), transport).and(None),
         Err(why) => Some(why),
     });
-    let services = ProviderEnv::new(table, &variable).with_credentials(credentials).requiring(setup.required());
+    let services = ProviderEnv::new(table, variable).with_credentials(credentials).requiring(setup.required());
     let services = services.with_transports(&transports, commands.home.as_deref(), &variable);
     let services = match broken {
         Some(why) => services.refusing(setup.service(), why),

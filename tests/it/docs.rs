@@ -118,7 +118,7 @@ fn flags_are_those_of_the_command_line() {
     let pages = pages.collect::<Vec<_>>().join("\n");
     let mut named = flags(&pages);
     // Flags of other programs, in the examples.
-    for other in ["release", "path", "open", "oneline", "rm"] {
+    for other in ["release", "path", "open", "oneline", "rm", "jinja", "enable-auto-tool-choice", "tool-call-parser"] {
         named.remove(other);
     }
     let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 pub(super) use self::gate::MarkupGate;
-use self::payload::{PlainCall, bare_calls, is_markup, marked_calls};
+use self::payload::{TextCall, bare_calls, is_markup, marked_calls};
 use super::Agent;
 use super::step::is_announcement;
 use super::turn::{Turn, unique_id};
@@ -66,7 +66,7 @@ const LEAST_WORD: usize = 3;
 enum TextCalls {
     Nothing,
     /// It ends in calls, which begin here.
-    Whole(usize, Vec<PlainCall>),
+    Whole(usize, Vec<TextCall>),
     /// It holds what might be meant as one.
     Unclear,
 }
@@ -105,7 +105,7 @@ pub(super) fn recover(mut turn: Turn, agent: &Agent, request: &Request, ids: &mu
                 _ => {}
             }
             turn.message.content.retain(|block| !matches!(block, Block::Text { text } if text.trim().is_empty()));
-            turn.message.content.extend(calls.into_iter().map(|PlainCall { name, input }| {
+            turn.message.content.extend(calls.into_iter().map(|TextCall { name, input }| {
                 Block::ToolCall(ToolCall { id: unique_id(agent.id, "", ids), name, input: ToolInput::Object(input) })
             }));
         }
@@ -136,7 +136,7 @@ fn find(text: &str, is_tool: &dyn Fn(&str) -> bool, is_cut: bool) -> TextCalls {
         }
     }
     let start = text.len() - text.trim_start().len();
-    let names_tools = |calls: &[PlainCall]| calls.iter().all(|call| is_tool(&call.name));
+    let names_tools = |calls: &[TextCall]| calls.iter().all(|call| is_tool(&call.name));
     match bare_calls(trimmed) {
         Some(calls) if names_tools(&calls) => return TextCalls::Whole(start, calls),
         _ if names_a_tool_in_json(trimmed, is_tool, is_cut) => return TextCalls::Unclear,
@@ -220,7 +220,7 @@ fn in_words(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
 
 /// Returns `true` if somebody else has written the same call in this conversation: a file that was read, a page, the user.
 /// Then it is repeated, and not made.
-fn is_repeated(markup: &str, calls: &[PlainCall], request: &Request) -> bool {
+fn is_repeated(markup: &str, calls: &[TextCall], request: &Request) -> bool {
     let bare = if markup.starts_with('{') || markup.contains("\"name\"") { "\"name\"" } else { "(" };
     let opener = OPENERS.iter().find(|opener| markup.starts_with(**opener)).copied().unwrap_or(bare);
     request.messages.iter().any(|message| match message.as_ref() {
@@ -230,7 +230,7 @@ fn is_repeated(markup: &str, calls: &[PlainCall], request: &Request) -> bool {
     })
 }
 
-fn holds(text: &str, opener: &str, calls: &[PlainCall]) -> bool {
+fn holds(text: &str, opener: &str, calls: &[TextCall]) -> bool {
     let text = text.replace("&lt;", "<");
     text.contains(opener)
         && calls.iter().any(|call| {

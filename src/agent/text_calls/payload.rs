@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::message::ToolInput;
 
-pub(super) struct PlainCall {
+pub(super) struct TextCall {
     pub(super) name: String,
     pub(super) input: Map<String, Value>,
 }
@@ -68,13 +68,13 @@ static PYTHON_CALL: LazyLock<Option<Regex>> =
 static PYTHON_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^[\s,]*([A-Za-z_]\w*)\s*=\s*"));
 
 /// Reads a text that begins with the markup of a call; `None` if it holds anything but calls.
-pub(super) fn marked_calls(text: &str) -> Option<Vec<PlainCall>> {
+pub(super) fn marked_calls(text: &str) -> Option<Vec<TextCall>> {
     let mut calls = Vec::new();
     let mut rest = text;
     loop {
         if let Some((name, after)) = take(&CHANNEL, rest) {
             let (input, after) = json_object(after)?;
-            calls.push(PlainCall { name: name.to_owned(), input });
+            calls.push(TextCall { name: name.to_owned(), input });
             rest = after;
         } else if let Some(after) = skip(&WRAPPING, rest) {
             rest = after;
@@ -88,7 +88,7 @@ pub(super) fn marked_calls(text: &str) -> Option<Vec<PlainCall>> {
 }
 
 /// Reads a text without any markup that is calls and nothing else: JSON, or a list in Python's form.
-pub(super) fn bare_calls(text: &str) -> Option<Vec<PlainCall>> {
+pub(super) fn bare_calls(text: &str) -> Option<Vec<TextCall>> {
     let mut calls = Vec::new();
     let rest = match text.chars().next()? {
         '{' | '[' => one(text, &mut calls)?,
@@ -118,7 +118,7 @@ fn skip<'a>(form: &LazyLock<Option<Regex>>, text: &'a str) -> Option<&'a str> {
 }
 
 /// Reads what stands at the beginning, a call or a list of them, and returns what follows.
-fn one<'a>(text: &'a str, calls: &mut Vec<PlainCall>) -> Option<&'a str> {
+fn one<'a>(text: &'a str, calls: &mut Vec<TextCall>) -> Option<&'a str> {
     if text.starts_with('{') {
         let (object, rest) = json_object(text)?;
         of_object(object, calls)?;
@@ -129,27 +129,27 @@ fn one<'a>(text: &'a str, calls: &mut Vec<PlainCall>) -> Option<&'a str> {
     }
     if let Some((name, body)) = take(&FUNCTION, text).or_else(|| take(&INVOKE, text)) {
         let (input, rest) = parameters(body)?;
-        calls.push(PlainCall { name: name.to_owned(), input });
+        calls.push(TextCall { name: name.to_owned(), input });
         return Some(rest);
     }
     if let Some((name, body)) = take(&NAME_TAGS, text) {
         let (input, rest) = json_object(body)?;
-        calls.push(PlainCall { name: name.to_owned(), input });
+        calls.push(TextCall { name: name.to_owned(), input });
         return Some(rest);
     }
     if let Some((name, rest)) = take(&PYTHON_CALL, text) {
         let (input, rest) = keywords(rest)?;
-        calls.push(PlainCall { name: name.to_owned(), input });
+        calls.push(TextCall { name: name.to_owned(), input });
         return Some(if text.starts_with("print(") { rest.strip_prefix(')')? } else { rest });
     }
     let (name, rest) = take(&NAMED, text)?;
     let (input, rest) = if rest.starts_with("<arg_key>") { pairs(rest)? } else { json_object(rest)? };
-    calls.push(PlainCall { name: name.to_owned(), input });
+    calls.push(TextCall { name: name.to_owned(), input });
     Some(rest)
 }
 
 /// Reads a list of calls: of JSON, or `[Read(file_path="a")]`.
-fn list<'a>(text: &'a str, calls: &mut Vec<PlainCall>) -> Option<&'a str> {
+fn list<'a>(text: &'a str, calls: &mut Vec<TextCall>) -> Option<&'a str> {
     let end = extent(text);
     if let Some(Value::Array(items)) = end.and_then(|end| serde_json::from_str(&text[..end]).ok()) {
         for item in items {
@@ -162,7 +162,7 @@ fn list<'a>(text: &'a str, calls: &mut Vec<PlainCall>) -> Option<&'a str> {
     loop {
         let (name, after) = take(&PYTHON_CALL, rest)?;
         let (input, after) = keywords(after)?;
-        calls.push(PlainCall { name: name.to_owned(), input });
+        calls.push(TextCall { name: name.to_owned(), input });
         let after = after.trim_start();
         if let Some(after) = after.strip_prefix(']') {
             return Some(after);
@@ -172,7 +172,7 @@ fn list<'a>(text: &'a str, calls: &mut Vec<PlainCall>) -> Option<&'a str> {
 }
 
 /// Reads a call, or several, from an object.
-fn of_object(mut object: Map<String, Value>, calls: &mut Vec<PlainCall>) -> Option<()> {
+fn of_object(mut object: Map<String, Value>, calls: &mut Vec<TextCall>) -> Option<()> {
     if let Some(key) = LIST_KEYS.iter().find(|key| object.contains_key(**key)) {
         let is_alone = object.len() == 1;
         return match object.remove(*key)? {
@@ -201,7 +201,7 @@ fn of_object(mut object: Map<String, Value>, calls: &mut Vec<PlainCall>) -> Opti
         _ => return None,
     };
     let name = name.strip_prefix("functions.").unwrap_or(&name).to_owned();
-    object.keys().all(|key| OTHER_KEYS.contains(&key.as_str())).then(|| calls.push(PlainCall { name, input }))
+    object.keys().all(|key| OTHER_KEYS.contains(&key.as_str())).then(|| calls.push(TextCall { name, input }))
 }
 
 /// Reads an object at the beginning, and returns what follows.

@@ -62,12 +62,8 @@ impl<'h> Forms<'h> {
         let has_details = state.message.contains_key(DETAILS);
         match state.field {
             // It takes reasoning back with calls alone, and refuses calls without it.
-            _ if is_deepseek => {
-                if has_calls {
-                    insert(&mut state.message, ReasoningField::ReasoningContent, thoughts);
-                }
-            }
-            Some(field) if field != ReasoningField::Content && !has_details && !thoughts.is_empty() => {
+            _ if is_deepseek && has_calls => insert(&mut state.message, ReasoningField::ReasoningContent, thoughts),
+            Some(field) if !is_deepseek && field != ReasoningField::Content && !has_details && !thoughts.is_empty() => {
                 insert(&mut state.message, field, thoughts);
             }
             _ => {}

@@ -131,7 +131,9 @@ fn take(fields: &mut Map<String, Value>, name: &str, value: Option<&RawValue>, o
         (Some(Value::Array(parts)), Value::Array(more)) => more.into_iter().for_each(|piece| join(parts, piece)),
         (None, Value::Array(more)) => {
             let mut parts = Vec::new();
-            more.into_iter().for_each(|piece| join(&mut parts, piece));
+            for piece in more {
+                join(&mut parts, piece);
+            }
             fields.insert(name.to_owned(), Value::Array(parts));
         }
         (Some(Value::Object(there)), Value::Object(more)) => there.extend(more),

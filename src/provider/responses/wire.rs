@@ -99,11 +99,14 @@ enum Content<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Part<'a> {
-    InputText { text: Cow<'a, str> },
-    InputImage { image_url: String, detail: &'static str },
-    InputFile { filename: &'static str, file_data: String },
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image { image_url: String, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File { filename: &'static str, file_data: String },
 }
 
 impl Part<'_> {
@@ -111,9 +114,9 @@ impl Part<'_> {
     fn attached(media_type: &str, data: &str) -> Self {
         let url = format!("data:{media_type};base64,{data}");
         if media_type == PDF {
-            Self::InputFile { filename: "document.pdf", file_data: url }
+            Self::File { filename: "document.pdf", file_data: url }
         } else {
-            Self::InputImage { image_url: url, detail: "auto" }
+            Self::Image { image_url: url, detail: "auto" }
         }
     }
 }
@@ -177,7 +180,7 @@ fn items(request: &Request, reasons: bool) -> Vec<Item<'_>> {
             Message::User { text } => {
                 let named = pictures.named_in(text).into_iter();
                 let shown = named.map(|picture| Part::attached(picture.media_type, &picture.data));
-                let content = shown.chain([Part::InputText { text: Cow::Borrowed(text) }]).collect();
+                let content = shown.chain([Part::Text { text: Cow::Borrowed(text) }]).collect();
                 items.push(Item::Message { role: "user", content: Content::Parts(content) });
             }
             Message::ToolResults { results } => {
@@ -232,7 +235,7 @@ fn answer<'a>(result: &'a ToolResult, pending: &mut PendingPictures<'_>) -> Item
     let output = if parts.is_empty() {
         Output::Text(text)
     } else {
-        parts.insert(0, Part::InputText { text });
+        parts.insert(0, Part::Text { text });
         Output::Parts(parts)
     };
     Item::FunctionCallOutput { call_id: id(&result.call_id), output }

@@ -57,7 +57,8 @@ impl Answering {
             self.emit(EventKind::UserMessage { text: said.text.clone(), by: Author::User, id: Some(*id) }).await;
         }
         let before = transcript.clone();
-        if let Ok(answered) = AssertUnwindSafe(self.work(connecting, &task, transcript)).catch_unwind().await {
+        if let Ok(answered) = AssertUnwindSafe(Box::pin(self.work(connecting, &task, transcript))).catch_unwind().await
+        {
             return answered;
         }
         tracing::error!("the main agent panicked");

@@ -66,7 +66,7 @@ impl RunGuard {
 
     /// Runs the agent to its end once its turn has come in `slot`, and hands over what came of it.
     pub(in crate::subagent) async fn supervise(mut self, agent: Agent, slot: SlotQueue, input: RunInput) {
-        let ended = AssertUnwindSafe(self.run(&agent, slot, input)).catch_unwind().await;
+        let ended = AssertUnwindSafe(Box::pin(self.run(&agent, slot, input))).catch_unwind().await;
         let outcome = ended.unwrap_or_else(|_| {
             tracing::error!(agent = %self.id, "a subagent panicked");
             Outcome::broken()

@@ -57,11 +57,11 @@ fn simplify(schema: &mut Value) {
                     choices.retain(|choice| !choice.is_null());
                 }
             }
-            if let Some(Value::Array(types)) = map.get("type") {
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    map.insert("type".to_owned(), only);
-                }
+            if let Some(Value::Array(types)) = map.get("type")
+                && let [only] = types.as_slice()
+            {
+                let only = only.clone();
+                map.insert("type".to_owned(), only);
             }
             if let Some(choices) = constants(map) {
                 map.shift_remove("oneOf");

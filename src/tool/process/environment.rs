@@ -120,10 +120,12 @@ impl HandedOn {
             && !NEVER.iter().any(|never| covers(never, name))
     }
 
-    /// Returns the names of our variables that commands do not get, but those that are ours and the keys of services.
+    /// Returns the names of our variables that commands do not get in any form, but those that are ours and the keys of
+    /// services.
     pub(super) fn withheld(&self) -> Vec<String> {
         let is_theirs = |name: &str| {
             !NEVER.iter().any(|never| covers(never, name))
+                && !FIXED.iter().any(|(fixed, _)| *fixed == name)
                 && !is_model_key(name)
                 && !self.keys.iter().any(|key| key == name)
         };

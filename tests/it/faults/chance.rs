@@ -9,6 +9,7 @@ use belvedere::agent::{AgentEvent, EventKind, Outcome, Status, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 
+use super::Remote;
 use super::clock::Work;
 use super::fault::Fault;
 use super::once::marks;
@@ -77,7 +78,7 @@ async fn broken_run(api: Api, seed: u64) -> u64 {
     let _clock = work.drive_clock();
     let struck = Arc::<AtomicU64>::default();
     let server = Server::start(api, CALLS, work.clone(), choice(seed, struck.clone())).await;
-    let mut parts = Parts::new(api.connect(&server.base));
+    let mut parts = Parts::new(Remote::connect(api, &server.base));
     parts.mode = PermissionMode::BypassPermissions;
     parts.limits.child.idle_timeout = Some(Duration::from_mins(1));
     parts.listeners = vec![work.listener()];

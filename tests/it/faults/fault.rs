@@ -227,9 +227,8 @@ impl Fault {
                 let of_call = |event: &&String| event.contains("\"index\":1") || event.contains("\"tool_calls\":[");
                 let call: String = events.iter().filter(of_call).cloned().collect();
                 events.insert(events.len() - 2, call);
-                // In the chat API the second is more input of the first, which is broken then.
-                let delivery = if api == Api::Anthropic { Delivery::Whole } else { Delivery::NoCall };
-                return Play { acts: vec![stream("", events.concat())], delivery };
+                // In the chat API the second is more input of the first: the same again, which is no other call.
+                return Play { acts: vec![stream("", events.concat())], delivery: Delivery::Whole };
             }
             Self::BrokenInput => swap(&events, half),
             Self::UnknownTool => events.concat().replace("\"name\":\"Bash\"", "\"name\":\"Bosh\""),

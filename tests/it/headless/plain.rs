@@ -143,7 +143,7 @@ fn the_agent_files_are_listed_with_what_is_wrong() {
     let bench = Bench::new();
     let head = |name: &str, more: &str| format!("---\nname: {name}\ndescription: Is {name}\n{more}\n---\nBody.\n");
     bench.file(".claude/agents/seer.md", &head("seer", "model: wibble-9"));
-    bench.file(".claude/agents/helper.md", &head("helper", "tools: codebase, fetch"));
+    bench.file(".claude/agents/helper.md", &head("helper", "tools: codebase, usages"));
     bench.file(".claude/agents/explore.md", &head("explore", "model: haiku"));
     let mut session = Session::start(&bench, &["--plain", "--trust", "--model", "offline"]);
     session.line("/agents");

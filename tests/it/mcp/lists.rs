@@ -12,27 +12,30 @@ async fn offered(listed: Value) -> (Vec<(String, Value)>, String) {
     (tools.collect(), servers.facts()[0].line())
 }
 
-fn tool(name: &str, schema: Value) -> Value {
+fn tool(name: &str, schema: &Value) -> Value {
     json!({"name": name, "inputSchema": schema})
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_bad_tool_costs_one_tool_and_is_named() {
-    let good = || tool("good", json!({"type": "object"}));
+    let good = || tool("good", &json!({"type": "object"}));
     for (bad, said) in [
         (json!({"inputSchema": {"type": "object"}}), "number 2: it has no name"),
         (json!({"name": "", "inputSchema": {}}), "number 2: it has no name"),
         (json!({"name": 5, "inputSchema": {}}), "number 2: it has no name"),
         (json!("bad"), "number 2: it has no name"),
-        (tool("bad", json!("object")), "bad: its input schema is not an object"),
-        (tool("bad", json!([])), "bad: its input schema is not an object"),
-        (tool("bad", json!(false)), "bad: its input schema is not an object"),
-        (tool("bad", json!({"type": "array"})), "bad: its input is not an object"),
-        (tool("bad", json!({"type": "string", "enum": ["a"]})), "bad: its input is not an object"),
-        (tool("good", json!({})), "good: it is listed twice"),
-        (tool("bad", json!({"type": "object", "x": "y".repeat(70_000)})), "bad: its input schema is larger than 64 KB"),
+        (tool("bad", &json!("object")), "bad: its input schema is not an object"),
+        (tool("bad", &json!([])), "bad: its input schema is not an object"),
+        (tool("bad", &json!(false)), "bad: its input schema is not an object"),
+        (tool("bad", &json!({"type": "array"})), "bad: its input is not an object"),
+        (tool("bad", &json!({"type": "string", "enum": ["a"]})), "bad: its input is not an object"),
+        (tool("good", &json!({})), "good: it is listed twice"),
+        (
+            tool("bad", &json!({"type": "object", "x": "y".repeat(70_000)})),
+            "bad: its input schema is larger than 64 KB",
+        ),
     ] {
-        let (tools, line) = offered(json!([good(), bad, tool("last", json!({}))])).await;
+        let (tools, line) = offered(json!([good(), bad, tool("last", &json!({}))])).await;
         let names: Vec<&str> = tools.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["mcp__s__good", "mcp__s__last"], "{bad}");
         assert!(line.starts_with("2 tools") && line.ends_with(&format!("; tools left out: {said}")), "{line}");
@@ -44,9 +47,9 @@ async fn what_is_odd_and_can_be_called_is_offered_as_an_object() {
     let any = json!({"type": "object"});
     for odd in [
         json!({"name": "odd"}),
-        tool("odd", json!(null)),
-        tool("odd", json!(true)),
-        tool("odd", json!({})),
+        tool("odd", &json!(null)),
+        tool("odd", &json!(true)),
+        tool("odd", &json!({})),
         json!({"name": "odd", "inputSchema": {}, "annotations": {"readOnlyHint": "yes"}, "icons": "x", "_meta": 5}),
     ] {
         let (tools, line) = offered(json!([odd])).await;
@@ -99,7 +102,7 @@ async fn no_schema_that_is_offered_is_refused_by_a_strict_service() {
         json!({"enum": []}),
         json!({"not": {}, "if": {}, "then": {}, "patternProperties": {"^x": {}}}),
     ] {
-        let listed = json!([tool("odd", json!({"type": "object", "properties": {"p": property}, "required": ["p"]}))]);
+        let listed = json!([tool("odd", &json!({"type": "object", "properties": {"p": property}, "required": ["p"]}))]);
         let (tools, line) = offered(listed).await;
         assert_eq!(tools.len(), 1, "{property}: {line}");
         assert_eq!(faults(&tools[0].1), Vec::<String>::new(), "{property}");

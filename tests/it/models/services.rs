@@ -288,7 +288,7 @@ async fn a_call_that_the_server_refuses_goes_back_to_the_model() {
         (r#"{"name": "Read", "arguments": "{\"nonsense_9\": 1}"}"#, "Read"),
         (r#"[{"name": "Nothing", "parameters": {}}]"#, "There is no tool `Nothing` here"),
     ] {
-        let stream = |event: &str| format!("{}{event}data: {}\n\n", data(&[begun.clone()]), error(written));
+        let stream = |event: &str| format!("{}{event}data: {}\n\n", data(std::slice::from_ref(&begun)), error(written));
         for first in [
             (400, "application/json", error(written).to_string()),
             (200, "text/event-stream", stream("event: error\n")),

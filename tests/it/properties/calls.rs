@@ -31,7 +31,7 @@ pub(super) fn calls(bytes: &[u8]) {
         assert_eq!(object(&dressed).as_ref(), Some(&read), "{dressed}");
     }
     // A number at the end may go on.
-    let is_closed = !read.values().last().is_some_and(Value::is_number);
+    let is_closed = !read.values().next_back().is_some_and(Value::is_number);
     assert_eq!(object(&json[..json.len() - 1]), is_closed.then(|| read.clone()), "the last brace is missing: {json}");
     for (at, _) in json.char_indices().skip(1).take(MAX_CUTS) {
         let cut = &json[..at];

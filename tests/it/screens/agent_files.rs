@@ -131,7 +131,7 @@ fn names_of_other_programs() {
             file(
                 Tier::ProjectClaude,
                 "plan",
-                "---\nname: plan\ndescription: Plans with tools of another program\ntools: codebase, fetch\n---\nPlan.",
+                "---\nname: plan\ndescription: Plans with tools of another program\ntools: codebase, usages\n---\nPlan.",
             ),
         ];
         let mut stage = stage(width, height, files);

@@ -3,6 +3,7 @@
 mod api;
 mod dice;
 mod memory_log;
+mod picture;
 mod request;
 
 use std::cell::Cell;
@@ -33,6 +34,7 @@ use tokio::time::timeout;
 
 pub(crate) use api::{Api, Planned};
 pub(crate) use dice::Dice;
+pub(crate) use picture::png;
 pub(crate) use request::read_request;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
@@ -66,17 +68,6 @@ pub(crate) async fn serve(router: axum::Router) -> String {
     let place = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move { axum::serve(listener, router).await });
     place
-}
-
-/// Returns a black PNG of this size.
-pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.set_depth(png::BitDepth::One);
-    let lines = vec![0; (width.div_ceil(8) * height) as usize];
-    encoder.write_header().unwrap().write_image_data(&lines).unwrap();
-    bytes
 }
 
 pub(crate) fn shell() -> Shell {

@@ -62,7 +62,7 @@ async fn odd_texts_are_shown_as_well_as_can_be() {
 #[tokio::test]
 async fn a_picture_that_a_service_would_refuse_stays_out_of_the_conversation() {
     let bench = Bench::new();
-    let webp = |rest: &[u8]| [b"RIFF".as_slice(), &u32::to_le_bytes(rest.len() as u32), rest].concat();
+    let webp = |rest: &[u8]| [b"RIFF".as_slice(), &u32::to_le_bytes(u32::try_from(rest.len()).unwrap()), rest].concat();
     for (name, bytes, summary) in [
         ("gif", b"GIF89a\x03\0\x02\0,;".to_vec(), "image/gif, 3×2, 12 bytes"),
         (
