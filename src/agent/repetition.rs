@@ -1,7 +1,7 @@
-//! Notices a model that repeats itself: the same calls, with the same results.
+//! Notices a model that repeats itself: the same calls, with the same results, turn by turn or after each summary.
 //!
 //! Pure. Leaves telling the model, and ending the run, to `driver`. Invariant: calls that find out something new, or that
-//! take their time, are no repetition.
+//! take their time, are no repetition; nor is finding out again what a summary has left out, unless nothing else is done.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,6 +13,8 @@ use crate::message::{ToolCall, ToolInput, ToolResult};
 const TOLD_AFTER: u32 = 5;
 /// After how many more the run ends.
 const ENDS_AFTER: u32 = 5;
+/// After how many summaries in a row, with nothing but calls made before between them, the run ends.
+const MAX_CIRCLES: u32 = 3;
 /// Calls that take this long wait for something, and may do so again.
 const WAITING: Duration = Duration::from_secs(2);
 
@@ -25,10 +27,24 @@ pub(super) enum Repeated {
 
 #[derive(Debug, Default)]
 pub(super) struct Repetition {
-    /// Calls with their results.
+    /// Calls with their results that the model sees.
     seen: HashSet<u64>,
+    /// The same since the agent was last told something, also those that a summary has left out.
+    known: HashSet<u64>,
     /// Turns in a row without anything new.
     stale: u32,
+    /// What the turns since the last summary have found out.
+    since: Finding,
+    /// Summaries in a row between which nothing new was found out.
+    circles: u32,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    #[default]
+    NoCalls,
+    KnownBefore,
+    New,
 }
 
 impl Repetition {
@@ -37,7 +53,20 @@ impl Repetition {
         let mut is_new = calls.is_empty();
         for call in calls {
             let result = results.iter().find(|result| result.call_id == call.id);
-            is_new |= self.seen.insert(mark(call, result));
+            let mark = mark(call, result);
+            is_new |= self.seen.insert(mark);
+            if self.known.insert(mark) {
+                self.since = Finding::New;
+            } else if self.since == Finding::NoCalls {
+                self.since = Finding::KnownBefore;
+            }
+        }
+        if self.circles >= MAX_CIRCLES && self.since == Finding::KnownBefore {
+            return Some(Repeated::End(format!(
+                "The model goes in circles: after each of {} summaries it made calls that it had made before, and no other. \
+                 The context is too small for this. Ask for less at once, or choose a model with a larger one.",
+                self.circles
+            )));
         }
         if is_new || took >= WAITING {
             self.stale = 0;
@@ -57,6 +86,17 @@ impl Repetition {
             ))),
             _ => None,
         }
+    }
+
+    /// Counts no call that the model no longer sees: it may make it again.
+    pub(super) fn forget(&mut self) {
+        match std::mem::take(&mut self.since) {
+            Finding::NoCalls => {}
+            Finding::KnownBefore => self.circles += 1,
+            Finding::New => self.circles = 0,
+        }
+        self.seen.clear();
+        self.stale = 0;
     }
 
     /// Begins anew: the agent was told something.

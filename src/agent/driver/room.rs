@@ -309,7 +309,7 @@ impl Driver<'_> {
         event.apply(&mut self.transcript);
         self.reservation.recount(&self.transcript);
         // What the model no longer sees it may find out again.
-        self.repetition.reset();
+        self.repetition.forget();
         request.messages = self.transcript.messages().to_vec();
         self.run.emit(event).await;
     }

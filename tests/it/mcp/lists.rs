@@ -65,7 +65,7 @@ async fn what_is_odd_and_can_be_called_is_offered_as_an_object() {
         (json!({"allOf": [page, block]}), json!(["page", "both", "block"])),
         (json!({"$ref": "#/$defs/in", "$defs": {"in": {"anyOf": [page, block]}}}), json!(["both"])),
     ] {
-        let (tools, _) = offered(json!([tool("odd", union.clone())])).await;
+        let (tools, _) = offered(json!([tool("odd", &union)])).await;
         let schema = &tools[0].1;
         assert_eq!((&schema["type"], &schema["properties"]), (&json!("object"), &parts), "{union}");
         assert_eq!(schema["required"], required, "{union}");
@@ -113,11 +113,11 @@ async fn no_schema_that_is_offered_is_refused_by_a_strict_service() {
 async fn tools_whose_names_become_one_are_told_apart() {
     let any = || json!({"type": "object"});
     for (first, second) in [("日本", "中国"), ("a.b/c", "a_b_c"), ("a b", "a.b")] {
-        let (tools, line) = offered(json!([tool(first, any()), tool(second, any())])).await;
-        let (turned, _) = offered(json!([tool(second, any()), tool(first, any())])).await;
+        let (tools, line) = offered(json!([tool(first, &any()), tool(second, &any())])).await;
+        let (turned, _) = offered(json!([tool(second, &any()), tool(first, &any())])).await;
         assert!(!line.contains("left out") && tools.len() == 2 && tools[0].0 != tools[1].0, "{tools:?}");
         assert_eq!([&tools[0].0, &tools[1].0], [&turned[1].0, &turned[0].0], "the order changes no name");
     }
-    let (tools, _) = offered(json!([tool("a.b/c", any()), tool("a_b_c", any())])).await;
+    let (tools, _) = offered(json!([tool("a.b/c", &any()), tool("a_b_c", &any())])).await;
     assert_eq!(tools[1].0, "mcp__s__a_b_c", "one that has the name to the letter keeps it");
 }

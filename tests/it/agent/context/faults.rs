@@ -177,3 +177,30 @@ async fn text_that_ends_the_record_or_the_summary_ends_neither() {
     let Message::User { text } = &*provider.turns().pop().unwrap().messages[0] else { panic!() };
     assert_eq!(text.matches("</summary>").count(), 1, "{text:.300}");
 }
+
+/// A context that holds one result and no more: a model that only looks at it again after each summary gets nowhere.
+#[tokio::test]
+async fn a_model_that_finds_out_the_same_after_each_summary_is_stopped() {
+    let provider = Arc::new(Bounded::new(24_000, |_, _| dump(30_000)));
+    let mut session = start(&provider, Some(24_000));
+    let outcome = session.ask("go").await;
+    let reason = outcome.reason.unwrap_or_default();
+    assert!(outcome.status == Status::Failed && reason.starts_with("The model goes in circles"), "{reason}");
+    assert!(provider.summaries().len() <= 5, "{}", provider.summaries().len());
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_model_that_looks_again_and_goes_on_is_not_stopped() {
+    let act = |number: usize| match number {
+        0..=11 if number % 2 == 0 => dump(20_000),
+        0..=11 => dump(20_000 + number),
+        _ => Act::Say("done".to_owned()),
+    };
+    let provider = Arc::new(Bounded::new(24_000, move |_, number| act(number)));
+    let mut session = start(&provider, Some(24_000));
+    let outcome = session.ask("go").await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "done"));
+    assert!(provider.summaries().len() > 3, "{}", provider.summaries().len());
+    session.quit().await;
+}
