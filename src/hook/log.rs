@@ -12,11 +12,14 @@ const MAX_LISTED: usize = 1_000;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookLog {
     rows: Vec<(HookNotice, Option<HookRun>)>,
+    /// Whether the settings have been looked at.
+    is_known: bool,
 }
 
 impl HookLog {
     /// Takes in which hooks the settings name.
     pub fn take_notices(&mut self, hooks: &[HookNotice]) {
+        self.is_known = true;
         let before = std::mem::take(&mut self.rows);
         let last = |hook: &HookNotice| {
             let is_it = |(known, _): &&(HookNotice, Option<HookRun>)| is_same(known, hook);
@@ -43,9 +46,14 @@ impl HookLog {
         }
     }
 
+    /// Returns why there is nothing to list.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+    pub fn why_empty(&self) -> Option<&'static str> {
+        match (self.rows.is_empty(), self.is_known) {
+            (false, _) => None,
+            (true, true) => Some("no hooks; see docs/hooks.md"),
+            (true, false) => Some("still looking for hooks; try again"),
+        }
     }
 
     /// Returns a line for each hook: when it runs, what, from where, where it runs, and what it last did.

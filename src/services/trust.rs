@@ -143,9 +143,7 @@ impl TrustParts {
         let (hooks, programs) = (self.hooks.clone(), self.programs.clone());
         let listing = spawn_blocking(move || hooks::notices(&hooks, &programs));
         let hooks = listing.await.unwrap_or_default();
-        if !hooks.is_empty() {
-            sink.emit_session(SessionEvent::HooksChanged { hooks }).await;
-        }
+        sink.emit_session(SessionEvent::HooksChanged { hooks }).await;
         self.servers.put_in_force(&self.running, (trust, self.shell.sandbox()), sink).await;
     }
 
@@ -295,9 +293,6 @@ impl Watched {
             sandbox.protect(self.found.settings.run_files(&self.project));
         }
         self.found.put_in_force(&self.sink).await;
-        if self.found.settings.hooks.is_empty() {
-            self.sink.emit_session(SessionEvent::HooksChanged { hooks: Vec::new() }).await;
-        }
         let servers = self.found.running.facts();
         self.sink.emit_session(SessionEvent::ServersChanged { servers }).await;
         say(&errors, &self.sink).await;

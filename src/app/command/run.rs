@@ -311,8 +311,8 @@ impl App {
     }
 
     pub(super) fn slash_hooks(&mut self) {
-        if self.status.hooks.is_empty() {
-            return self.out.inform("no hooks; see docs/hooks.md");
+        if let Some(why) = self.status.hooks.why_empty() {
+            return self.out.inform(why);
         }
         let body = self.status.hooks.page(self.status.sandbox.as_ref().map(SandboxFacts::is_on));
         self.overlay.open(Popup::Text { title: "Hooks".to_owned(), body, scroll: 0 });

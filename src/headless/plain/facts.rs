@@ -112,8 +112,8 @@ impl KnownFacts {
 
     /// Returns a line for each hook.
     pub(super) fn hooks(&self) -> Result<Vec<String>, &'static str> {
-        if self.hooks.is_empty() {
-            return Err("no hooks; see docs/hooks.md");
+        if let Some(why) = self.hooks.why_empty() {
+            return Err(why);
         }
         let has_sandbox = self.sandbox.as_ref().map(SandboxFacts::is_on);
         Ok(self.hooks.lines(has_sandbox).map(|line| format!("{SET_IN}{line}")).collect())

@@ -133,6 +133,9 @@ fn the_list_of_hooks_says_where_each_runs() {
     bench.at_home(".claude/settings.json", &json!({"hooks": {"PreToolUse": [{"hooks": hooks}]}}).to_string());
     let mut session = Session::offline(&bench);
     session.line("/hooks");
+    while session.until_any(&["still looking for hooks", "judge of guards"]).contains("still looking") {
+        session.line("/hooks");
+    }
     session.line("/quit");
     let (_, out) = session.end();
     let line = |command: &str| {
