@@ -29,6 +29,7 @@ mod scripted;
 mod server;
 mod servers;
 mod sse;
+mod too_long;
 mod wire_anthropic;
 mod wire_gemini;
 mod wire_openai;
