@@ -193,7 +193,7 @@ async fn a_model_that_finds_out_the_same_after_each_summary_is_stopped() {
 #[tokio::test]
 async fn a_model_that_looks_again_and_goes_on_is_not_stopped() {
     let act = |number: usize| match number {
-        0..=11 if number % 2 == 0 => dump(20_000),
+        0..=11 if number.is_multiple_of(2) => dump(20_000),
         0..=11 => dump(20_000 + number),
         _ => Act::Say("done".to_owned()),
     };
