@@ -7,7 +7,11 @@ use super::server::Reply;
 
 /// As the services of today say it, each in a few words.
 #[rustfmt::skip]
-const TOO_LONG: [&str; 37] = [
+const TOO_LONG: [&str; 40] = [
+    // Told by the words, without a number that says it.
+    "input length and `max_tokens` exceed context limit: 1 + 2 > 3",
+    "This model's maximum context length is 8192 tokens",
+    "The input token count (9) exceeds the maximum number of tokens allowed (8).",
     "prompt is too long: 208310 tokens > 200000 maximum",
     "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length or `max_tokens` and try again",
     "This model's maximum context length is 8192 tokens. However, your messages resulted in 9313 tokens. Please reduce the length of the messages.",
